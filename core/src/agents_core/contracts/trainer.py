@@ -1,0 +1,102 @@
+"""The trainer contract: experience in, a better policy out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+import numpy as np
+
+from agents_core.columns import Columns
+from agents_core.contracts.policy import Policy
+from agents_core.contracts.reward_signal import RewardSignal
+from agents_core.options import NetworkConfig
+from agents_core.spec import BehaviorSpec
+from agents_core.timers import Timers
+from agents_core.trajectory import Trajectories
+
+if TYPE_CHECKING:
+    import torch
+
+ConfigT = TypeVar("ConfigT")
+Needs = Literal["trajectories", "transitions"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainerContext(Generic[ConfigT]):
+    """What a trainer factory is called with.
+
+    Attributes:
+        behavior: Name of the behavior, for messages.
+        spec: What its agents see and do.
+        config: The trainer's own config model, validated.
+        network: The behavior's `network:` section.
+        reward_signals: Built signals by name; at least one.
+        max_steps: Length of the run in steps, for schedules.
+        device: Where networks and batches go.
+        seed: Source of all randomness of the trainer; spawn generators from it.
+        timers: Where the trainer may time its parts.
+    """
+
+    behavior: str
+    spec: BehaviorSpec
+    config: ConfigT
+    network: NetworkConfig
+    reward_signals: Mapping[str, RewardSignal]
+    max_steps: int
+    device: torch.device
+    seed: np.random.SeedSequence
+    timers: Timers
+
+
+class Trainer(ABC):
+    """Owns policy, buffer and optimisers of one behavior; knows nothing of environments, files or the command line.
+
+    Attributes:
+        needs: `trajectories`: `process` gets `Trajectories` of at least `rollout_size` rows, all acted by the same
+            policy. `transitions`: `process` gets `Columns` with `next_obs.<i>`, once each agent's next observation
+            is there.
+        rollout_size: Rows that a trainer of trajectories wants at once.
+        policy: What acts; `update` changes it in place.
+    """
+
+    needs: Needs
+    rollout_size: int = 0
+    policy: Policy
+
+    @abstractmethod
+    def process(self, experience: Trajectories | Columns, step: int) -> None:
+        """Take in experience.
+
+        Args:
+            experience: As `needs` says; its arrays may be reused after the next `update`.
+            step: Decisions taken in this behavior so far, these included.
+        """
+
+    @abstractmethod
+    def is_ready(self) -> bool:
+        """Whether `update` has something to do."""
+
+    @abstractmethod
+    def update(self) -> dict[str, float]:
+        """Learn from what was processed; return statistics under full names such as `train/policy_loss`.
+
+        Raises:
+            NonFiniteError: A loss or a weight became NaN or infinite; the message names the tensor.
+        """
+
+    @abstractmethod
+    def policy_state(self) -> dict[str, Any]:
+        """What acting needs: network weights and normaliser."""
+
+    @abstractmethod
+    def load_policy_state(self, state: Mapping[str, Any]) -> None: ...
+
+    @abstractmethod
+    def state_dict(self) -> dict[str, Any]:
+        """What else continuing needs: critics, optimisers, signals, generators."""
+
+    @abstractmethod
+    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
