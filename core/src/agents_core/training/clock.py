@@ -1,0 +1,65 @@
+"""How long a run has been going, earlier processes of it included."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+
+
+class RunClock:
+    """Counts the seconds of a run: all of them, and those spent collecting and updating.
+
+    Args:
+        now: Monotonic time in seconds.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+        self._now = now
+        self._started = now()
+        self._earlier = 0.0
+        self._worked = 0.0
+        self._working_since: float | None = None
+
+    @property
+    def wall_seconds(self) -> float:
+        """Seconds since the clock was made, and those of earlier processes."""
+        return self._earlier + self._now() - self._started
+
+    @property
+    def working_seconds(self) -> float:
+        """Seconds that counted as work, and those of earlier processes."""
+        if self._working_since is None:
+            return self._worked
+        return self._worked + self._now() - self._working_since
+
+    def working(self) -> AbstractContextManager[None]:
+        """Count the block as work: `with clock.working():` around the training loop."""
+        return self._counting(True)
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Don't count the block as work: `with clock.paused():` around an evaluation or a save within the loop."""
+        return self._counting(False)
+
+    def state_dict(self) -> dict[str, float]:
+        """Seconds so far."""
+        return {"wall_seconds": self.wall_seconds, "working_seconds": self.working_seconds}
+
+    def load_state_dict(self, state: Mapping[str, float]) -> None:
+        """Go on from where `state_dict` was taken."""
+        self._started = self._now()
+        self._earlier = state["wall_seconds"]
+        self._worked = state["working_seconds"]
+
+    @contextmanager
+    def _counting(self, as_work: bool) -> Iterator[None]:
+        before = self._working_since is not None
+        self._switch(as_work)
+        try:
+            yield
+        finally:
+            self._switch(before)
+
+    def _switch(self, as_work: bool) -> None:
+        self._worked = self.working_seconds
+        self._working_since = self._now() if as_work else None
