@@ -38,7 +38,9 @@ class JsonlWriter(StatsWriter):
         numbers = {name: float(value) for name, value in stats.items()}
         for name, value in numbers.items():
             if not math.isfinite(value):
-                raise ValueError(f"{name} of behavior {behavior!r} at step {step} is {value}; only finite numbers are kept")
+                raise ValueError(
+                    f"{name} of behavior {behavior!r} at step {step} is {value}; only finite numbers are kept"
+                )
         summary = {"step": int(step), "wall_time": float(wall_time), "behavior": behavior, "stats": numbers}
         self._file.write(json.dumps(summary, allow_nan=False).encode("ascii") + b"\n")
         self._file.flush()
@@ -72,6 +74,9 @@ def _position(line: bytes) -> tuple[str, int] | None:
         return None
     try:
         summary = json.loads(line)
-        return str(summary["behavior"]), int(summary["step"])
-    except (ValueError, KeyError, TypeError):
+    except ValueError:
         return None
+    if not isinstance(summary, dict):
+        return None
+    behavior, step = summary.get("behavior"), summary.get("step")
+    return (behavior, step) if isinstance(behavior, str) and isinstance(step, int) else None
