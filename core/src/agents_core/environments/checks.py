@@ -1,0 +1,117 @@
+"""Checks of what environments return, so that a mistake is named where it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from agents_core.columns import Array
+from agents_core.contracts.environment import BehaviorSteps, DecisionSteps, TerminalSteps
+from agents_core.errors import EnvironmentFailedError
+from agents_core.spec import BehaviorSpec
+
+
+def check_structure(name: str, part: str, steps: DecisionSteps | TerminalSteps, spec: BehaviorSpec, where: str) -> None:
+    """Refuse arrays of another shape or dtype than the contract and the behavior's spec say.
+
+    Args:
+        name: The behavior.
+        part: `decision` or `terminal`.
+        steps: What the environment returned.
+        spec: The behavior's spec.
+        where: The environment, for the message.
+
+    Raises:
+        EnvironmentFailedError: Names the first array that does not fit.
+    """
+    prefix = f"{where}, behavior '{name}': {part}"
+    if len(steps.observations) != len(spec.observations):
+        raise EnvironmentFailedError(
+            f"{prefix} steps hold {len(steps.observations)} observations, but the behavior's spec names "
+            f"{len(spec.observations)}: {', '.join(observation.name for observation in spec.observations)}"
+        )
+    rows = len(steps.agent_id)
+    for field, array, dtype, shape in _fields(steps, spec):
+        expected = f"expected a NumPy array {_describe(np.dtype(dtype), (rows, *shape))}"
+        if not isinstance(array, np.ndarray):
+            raise EnvironmentFailedError(f"{prefix}.{field} is a {type(array).__name__}; {expected}")
+        if array.dtype != np.dtype(dtype) or array.shape != (rows, *shape):
+            raise EnvironmentFailedError(f"{prefix}.{field} is {_describe(array.dtype, array.shape)}; {expected}")
+
+
+def _fields(
+    steps: DecisionSteps | TerminalSteps, spec: BehaviorSpec
+) -> Iterator[tuple[str, object, str, tuple[int, ...]]]:
+    """(field, array, expected dtype, expected shape of a row) of every array that is there."""
+    yield "agent_id", steps.agent_id, "int64", ()
+    for index, observation in enumerate(spec.observations):
+        field = f"observations[{index}] ('{observation.name}')"
+        yield field, steps.observations[index], observation.dtype, observation.shape
+    yield "reward", steps.reward, "float32", ()
+    if isinstance(steps, TerminalSteps):
+        yield "truncated", steps.truncated, "bool", ()
+    elif steps.action_mask is not None:
+        yield "action_mask", steps.action_mask, "bool", (spec.action.mask_size,)
+    if steps.group_id is not None:
+        yield "group_id", steps.group_id, "int64", ()
+    if steps.group_reward is not None:
+        yield "group_reward", steps.group_reward, "float32", ()
+
+
+def _describe(dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> str:
+    return f"{dtype.name}[{', '.join(map(str, shape))}]"
+
+
+def check_unique(agent_id: Array, name: str, where: str) -> None:
+    """Refuse decision steps in which an agent stands twice.
+
+    Raises:
+        EnvironmentFailedError: Names an agent that does.
+    """
+    values, counts = np.unique(agent_id, return_counts=True)
+    if len(values) < len(agent_id):
+        raise EnvironmentFailedError(
+            f"{where}, behavior '{name}': agent {values[counts > 1][0]} stands more than once in the decision steps; "
+            "the agent_id of living agents must differ"
+        )
+
+
+def is_finite(steps: BehaviorSteps) -> bool:
+    """Whether all observations and rewards are finite numbers."""
+    return _all_finite(steps.decision) and (not len(steps.terminal.agent_id) or _all_finite(steps.terminal))
+
+
+def _all_finite(steps: DecisionSteps | TerminalSteps) -> bool:
+    for array in steps.observations:
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            return False
+    if not np.isfinite(steps.reward).all():
+        return False
+    return steps.group_reward is None or bool(np.isfinite(steps.group_reward).all())
+
+
+def refuse_non_finite(name: str, steps: BehaviorSteps, spec: BehaviorSpec, where: str) -> None:
+    """Name the first number that is not finite, if there is one.
+
+    Raises:
+        EnvironmentFailedError: Names environment, behavior, agent and array.
+    """
+    parts: list[tuple[str, DecisionSteps | TerminalSteps]] = [("", steps.decision), ("final ", steps.terminal)]
+    for final, part in parts:
+        for field, array in _numbers(part, spec):
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                place = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+                at = f" at {place[1:]}" if place[1:] else ""
+                raise EnvironmentFailedError(
+                    f"{where}, behavior '{name}', agent {part.agent_id[place[0]]}: {final}{field} is "
+                    f"{array[place]}{at}; observations and rewards must be finite numbers"
+                )
+
+
+def _numbers(steps: DecisionSteps | TerminalSteps, spec: BehaviorSpec) -> Iterator[tuple[str, Array]]:
+    for observation, array in zip(spec.observations, steps.observations, strict=True):
+        yield f"observation '{observation.name}'", array
+    yield "reward", steps.reward
+    if steps.group_reward is not None:
+        yield "group reward", steps.group_reward
