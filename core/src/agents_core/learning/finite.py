@@ -1,0 +1,35 @@
+"""Finding the first number that is not finite."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+from agents_core.errors import NonFiniteError
+
+_ADVICE = "lower `learning_rate`, set `max_grad_norm`, or look for extreme rewards and observations"
+
+
+def check_losses(losses: Mapping[str, float], where: str) -> None:
+    """Refuse losses that are not finite.
+
+    Raises:
+        NonFiniteError: Names the loss.
+    """
+    for name, value in losses.items():
+        if not math.isfinite(value):
+            raise NonFiniteError(f"{where}: {name} became {value}; {_ADVICE}")
+
+
+def check_weights(module: nn.Module, where: str) -> None:
+    """Refuse weights that are not finite.
+
+    Raises:
+        NonFiniteError: Names the parameter.
+    """
+    for name, parameter in module.named_parameters():
+        if not bool(torch.isfinite(parameter).all()):
+            raise NonFiniteError(f"{where}: weight {name!r} holds a number that is not finite; {_ADVICE}")

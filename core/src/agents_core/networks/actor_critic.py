@@ -1,0 +1,128 @@
+"""The network of a policy and its values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from agents_core.columns import Array
+from agents_core.errors import UserError
+from agents_core.networks.encoders import Body, build_normalisers
+from agents_core.networks.flat import FlatParameters
+from agents_core.networks.initialisation import orthogonal_linear
+from agents_core.options import NetworkConfig
+from agents_core.spec import BehaviorSpec
+
+
+class ActorCritic(nn.Module):
+    """Actor and critic over one behavior's observations, with one value head for each reward signal.
+
+    The actor's outputs are, side by side, the means of the continuous dimensions and the logits of each branch.
+
+    Attributes:
+        spec: What the agents see and do.
+        config: The `network:` section it was built from.
+        normalisers: For each observation its running normaliser, or None.
+        flat: Parameters and gradients as one tensor each.
+    """
+
+    def __init__(
+        self,
+        spec: BehaviorSpec,
+        config: NetworkConfig,
+        num_values: int,
+        device: torch.device,
+        generator: torch.Generator,
+    ) -> None:
+        """Draw first weights from `generator`, the value heads last."""
+        super().__init__()
+        self.spec = spec
+        self.config = config
+        self.normalisers = build_normalisers(spec, config, device)
+        self.actor_body = Body(spec, config, self.normalisers, generator)
+        self.critic_body = self.actor_body if config.shared else Body(spec, config, self.normalisers, generator)
+        outputs = spec.action.continuous_size + spec.action.mask_size
+        # A small gain starts the policy near zero mean and equal probabilities (Andrychowicz et al. 2021).
+        self.action_head = orthogonal_linear(self.actor_body.output_size, outputs, 0.01, generator)
+        self.value_head = orthogonal_linear(self.critic_body.output_size, num_values, 1.0, generator)
+        self.log_std = nn.Parameter(torch.zeros(spec.action.continuous_size))
+        self.to(device)
+        self.flat = FlatParameters(self)
+
+    def act(self, observations: Sequence[Tensor]) -> Tensor:
+        """Action outputs, float32[n, continuous_size + sum of branches]."""
+        outputs: Tensor = self.action_head(self.actor_body(observations))
+        return outputs
+
+    def value(self, observations: Sequence[Tensor]) -> Tensor:
+        """Values, float32[n, signals]."""
+        values: Tensor = self.value_head(self.critic_body(observations))
+        return values
+
+    def forward(self, observations: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """Action outputs and values; a shared body runs once."""
+        hidden = self.actor_body(observations)
+        critic_hidden = hidden if self.critic_body is self.actor_body else self.critic_body(observations)
+        return self.action_head(hidden), self.value_head(critic_hidden)
+
+    def observe(self, observations: Sequence[Array]) -> None:
+        """Let the normalisers take in observations, one array [n, *shape] each."""
+        for normaliser, observation in zip(self.normalisers, observations, strict=True):
+            if normaliser is not None:
+                normaliser.update(observation.reshape(len(observation), -1))
+
+    def actor_state(self) -> dict[str, Any]:
+        """What acting needs: the actor's weights and the normalisers."""
+        normalisers = {
+            observation.name: normaliser.state_dict()
+            for observation, normaliser in zip(self.spec.observations, self.normalisers, strict=True)
+            if normaliser is not None
+        }
+        return {"weights": self._weights(of_actor=True), "normalisers": normalisers}
+
+    def load_actor_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what `actor_state` gave.
+
+        Raises:
+            UserError: It belongs to another network.
+        """
+        self._load_weights(state["weights"], of_actor=True)
+        for observation, normaliser in zip(self.spec.observations, self.normalisers, strict=True):
+            if normaliser is not None:
+                normaliser.load_state_dict(state["normalisers"][observation.name])
+
+    def critic_state(self) -> dict[str, Any]:
+        """The weights that acting does not need."""
+        return {"weights": self._weights(of_actor=False)}
+
+    def load_critic_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what `critic_state` gave.
+
+        Raises:
+            UserError: It belongs to another network.
+        """
+        self._load_weights(state["weights"], of_actor=False)
+
+    def _parameters_of(self, of_actor: bool) -> dict[str, nn.Parameter]:
+        critic = ("critic_body.", "value_head.")
+        return {name: tensor for name, tensor in self.named_parameters() if name.startswith(critic) != of_actor}
+
+    def _weights(self, of_actor: bool) -> dict[str, Tensor]:
+        return {name: tensor.detach().clone().contiguous() for name, tensor in self._parameters_of(of_actor).items()}
+
+    @torch.no_grad()
+    def _load_weights(self, weights: Mapping[str, Any], of_actor: bool) -> None:
+        parameters = self._parameters_of(of_actor)
+        found = {name: tuple(weight.shape) for name, weight in weights.items()}
+        expected = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
+        if found != expected:
+            name = next(name for name in [*expected, *found] if found.get(name) != expected.get(name))
+            raise UserError(
+                f"the saved weights belong to another network: {name!r} has shape {found.get(name, 'none')} there and "
+                f"{expected.get(name, 'none')} here. Use the `network:` section and the environment they were made with"
+            )
+        for name, parameter in parameters.items():
+            parameter.copy_(torch.as_tensor(weights[name]))
