@@ -7,14 +7,12 @@ import math
 import platform
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 
 FORMAT_VERSION = "0.1.0"
 """`timer_format_version` of timers.json."""
-
-_now = time.perf_counter
 
 
 class TimedBlock:
@@ -24,7 +22,7 @@ class TimedBlock:
     name is timed as a child of itself.
     """
 
-    __slots__ = ("_parent", "_started", "_timers", "children", "count", "is_parallel", "total")
+    __slots__ = ("_now", "_parent", "_started", "_timers", "children", "count", "is_parallel", "total")
 
     def __init__(self, timers: Timers, parent: TimedBlock | None) -> None:
         self.total = 0.0
@@ -32,26 +30,27 @@ class TimedBlock:
         self.is_parallel = False
         self.children: dict[str, TimedBlock] = {}
         self._timers = timers
+        self._now = timers.now
         self._parent = parent
         self._started: float | None = None
 
     def __enter__(self) -> None:
         self._timers._current = self
-        self._started = _now()
+        self._started = self._now()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         started = self._started
         if started is not None:
-            self.total += _now() - started
+            self.total += self._now() - started
             self.count += 1
             self._started = None
         self._timers._current = self._parent or self
 
     def seconds(self) -> float:
         """Seconds so far; a block that is being timed now counts up to this moment."""
-        return self.total if self._started is None else self.total + _now() - self._started
+        return self.total if self._started is None else self.total + self._now() - self._started
 
     def to_dict(self) -> dict[str, object]:
         """The node of timers.json: total, count, is_parallel if true, self and, if there are any, children."""
@@ -93,9 +92,13 @@ class Timers:
 
     A resumed run starts with fresh timers: timers.json tells of the process that wrote it, whose start and end stand
     in its metadata.
+
+    Args:
+        now: Monotonic time in seconds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+        self.now = now
         self._start_time = time.time()
         self._gauges: dict[str, _Gauge] = {}
         self._root = TimedBlock(self, None)

@@ -115,13 +115,14 @@ class ProgressBars:
 
     def _draw(self) -> None:
         for behavior, (step, max_steps, stats) in self._shown.items():
-            if behavior not in self._tasks:
-                self._tasks[behavior] = self._progress.add_task(behavior, total=max_steps, position="", numbers="")
             position = f"{step:,}" if max_steps is None else f"{step:,}/{max_steps:,}"
             numbers = _numbers(step, max_steps, stats)
-            self._progress.update(
-                self._tasks[behavior], completed=step, total=max_steps, position=position, numbers=numbers
-            )
+            if behavior in self._tasks:
+                self._progress.update(self._tasks[behavior], completed=step, position=position, numbers=numbers)
+            else:
+                self._tasks[behavior] = self._progress.add_task(
+                    behavior, total=max_steps, completed=step, position=position, numbers=numbers
+                )
         self._progress.refresh()
         self._next_refresh = time.monotonic() + REFRESH_SECONDS
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agents_core.contracts.stats import StatsWriter, StatsWriterContext
+from agents_core.training.durable import replace_file
 from agents_core.training.stats_config import JsonlConfig
 
 FILE_NAME = "metrics.jsonl"
@@ -50,22 +51,18 @@ class JsonlWriter(StatsWriter):
 
 
 def _keep_until(path: Path, resumed_at: Mapping[str, int]) -> None:
-    """Rewrite the file without lines beyond their behavior's step; written aside and renamed.
-
-    A process that was killed may have left half a line at the end, which goes too.
-    """
-    aside = path.with_name(path.name + ".partial")
+    """Drop the lines beyond their behavior's step, and half a line that a killed process may have left at the end."""
+    kept = []
     unreadable = []
-    with path.open("rb") as lines, aside.open("wb") as kept:
-        for number, line in enumerate(lines, start=1):
-            position = _position(line)
-            if position is None:
-                unreadable.append(number)
-            elif position[1] <= resumed_at.get(position[0], -1):
-                kept.write(line)
-    aside.replace(path)
+    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), start=1):
+        position = _position(line)
+        if position is None:
+            unreadable.append(str(number))
+        elif position[1] <= resumed_at.get(position[0], -1):
+            kept.append(line)
+    replace_file(path, b"".join(kept))
     if unreadable:
-        _log.warning("%s: dropped what could not be read: line %s", path, ", ".join(map(str, unreadable)))
+        _log.warning("%s: dropped what could not be read: line %s", path, ", ".join(unreadable))
 
 
 def _position(line: bytes) -> tuple[str, int] | None:
