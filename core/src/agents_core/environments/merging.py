@@ -50,6 +50,8 @@ class Merger:
 
     def merge(self, steps: Sequence[EnvironmentSteps], specs: Mapping[str, BehaviorSpec]) -> EnvironmentSteps:
         """The steps of all sources as one; while the agent set is unchanged, with the same `agent_id` object."""
+        if len(steps) == 1 and self._total == 1:
+            return self._pass_on(steps[0])
         parts: dict[str, list[int]] = {}
         for source, step in enumerate(steps):
             for name in step.behaviors:
@@ -65,6 +67,16 @@ class Merger:
                 stack_terminals(indices, [part.terminal for part in own], self._total),
             )
         return EnvironmentSteps(behaviors, stack_stats(steps))
+
+    def _pass_on(self, steps: EnvironmentSteps) -> EnvironmentSteps:
+        """The steps of the only source, as they are."""
+        self._present = list(steps.behaviors)
+        for name, behavior in steps.behaviors.items():
+            decision = behavior.decision
+            rows = self._rows.get(name)
+            if rows is None or decision.agent_id is not rows.merged:
+                decision.agent_id = self._update_rows(name, [0], [decision.agent_id]).merged
+        return steps
 
     def _update_rows(self, name: str, sources: list[int], ids: list[Int64s]) -> _DecisionRows:
         rows = self._rows.get(name)

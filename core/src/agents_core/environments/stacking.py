@@ -59,6 +59,8 @@ def stack_decisions(
 def stack_terminals(indices: Sequence[int], steps: Sequence[TerminalSteps], total: int) -> TerminalSteps:
     """One behavior's terminal steps, as `stack_decisions`."""
     filled = _filled(steps)
+    if not len(steps[filled[0]].agent_id):
+        return steps[0]
     agent_id = stack_ids(indices, [step.agent_id for step in steps], total)
     steps, group_id = [steps[place] for place in filled], _stack_groups(indices, steps, filled, total)
     if len(steps) == 1:
