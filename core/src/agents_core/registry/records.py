@@ -191,6 +191,11 @@ class PluginRecord:
         return self.origin.entry_point
 
     @property
+    def module(self) -> str:
+        """The module of its hooks; a local file's is named like the plugin."""
+        return self.entry_point.partition(":")[0].strip() if self.distribution else self.name
+
+    @property
     def label(self) -> str:
         return self.origin.label
 

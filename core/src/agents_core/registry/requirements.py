@@ -56,7 +56,7 @@ def core_conflict(distribution: str, plugin_version: str, requires: Iterable[str
         # A development version of the core counts for the version it leads to.
         if requirement.specifier.contains(running, prereleases=True):
             continue
-        wanted = f"{CORE_DISTRIBUTION}{_ordered(requirement)}"
+        wanted = f"{CORE_DISTRIBUTION}{specifiers(requirement)}"
         if _is_newer_than_running(requirement):
             return (
                 f"{distribution} {plugin_version} needs {wanted}, but {running} is installed. "
@@ -69,7 +69,7 @@ def core_conflict(distribution: str, plugin_version: str, requires: Iterable[str
     return None
 
 
-def _ordered(requirement: Requirement) -> str:
+def specifiers(requirement: Requirement) -> str:
     """The specifiers with lower bounds first, as people write them; `packaging` keeps them in no order."""
     parts = sorted(str(part) for part in requirement.specifier)
     return ",".join(sorted(parts, key=lambda part: part.startswith("<")))
@@ -116,7 +116,7 @@ def _problem(line: str, records: Sequence[PluginRecord]) -> str | None:
         return None
     name = normalise(requirement.name)
     installed = _installed_version(name)
-    wanted = f"{requirement.name}{_ordered(requirement)}"
+    wanted = f"{requirement.name}{specifiers(requirement)}"
     if installed is None:
         return f"{requirement.name} is not installed. Install it with: pip install '{wanted}'"
     if not requirement.specifier.contains(installed, prereleases=True):

@@ -95,14 +95,13 @@ class Registry:
         Raises:
             UnknownComponentError: None has this name.
         """
-        called = tuple(record for record in self._records if record.origin.is_called(name))
-        if called:
-            return called
-        offering = {component.origin for component in matching(self.components(), name)}
-        offering |= {component.origin for record in self._records for component in matching(record.withheld, name)}
-        if not offering:
+        meant = {record.origin for record in self._records if record.origin.is_called(name)}
+        for record in self._records:
+            meant |= {component.origin for component in matching((*record.components, *record.withheld), name)}
+            meant |= {command.origin for command in matching(record.commands, name)}
+        if not meant:
             refuse_name(name, ALL_KINDS, self.components(), self._records)
-        return tuple(record for record in self._records if record.origin in offering)
+        return tuple(record for record in self._records if record.origin in meant)
 
     def add_local(self, target: str, directory: Path) -> None:
         """Load a plugin that is not packaged, from a file or a module.
