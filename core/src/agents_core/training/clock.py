@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from types import TracebackType
 
 
 class RunClock:
@@ -33,13 +33,22 @@ class RunClock:
             return self._worked
         return self._worked + self._now() - self._working_since
 
-    def working(self) -> AbstractContextManager[None]:
-        """Count the block as work: `with clock.working():` around the training loop."""
-        return self._counting(True)
+    def working(self) -> RunClock:
+        """Count the block as work: `with clock.working():` around collecting and around updating; not to be nested.
 
-    def paused(self) -> AbstractContextManager[None]:
-        """Don't count the block as work: `with clock.paused():` around an evaluation or a save within the loop."""
-        return self._counting(False)
+        Start-up, evaluation and saving stay outside of it.
+        """
+        return self
+
+    def __enter__(self) -> None:
+        # The clock itself is the context manager: it is entered at every environment step and has to cost nothing.
+        self._working_since = self._now()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._worked = self.working_seconds
+        self._working_since = None
 
     def state_dict(self) -> dict[str, float]:
         """Seconds so far."""
@@ -50,16 +59,3 @@ class RunClock:
         self._started = self._now()
         self._earlier = state["wall_seconds"]
         self._worked = state["working_seconds"]
-
-    @contextmanager
-    def _counting(self, as_work: bool) -> Iterator[None]:
-        before = self._working_since is not None
-        self._switch(as_work)
-        try:
-            yield
-        finally:
-            self._switch(before)
-
-    def _switch(self, as_work: bool) -> None:
-        self._worked = self.working_seconds
-        self._working_since = self._now() if as_work else None

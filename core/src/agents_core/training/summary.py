@@ -20,7 +20,7 @@ _SCHEDULED = frozenset({"learning_rate", "epsilon", "beta"})
 _log = logging.getLogger(__name__)
 
 
-class Summary:
+class BehaviorSummary:
     """Gathers what one behavior did since its last summary, and what it did in all.
 
     Means are taken over everything since the last summary, and a name that got no number is left out: no episode
@@ -28,16 +28,22 @@ class Summary:
     last number instead of the mean. A number that is not finite is left out, with a warning at its first time.
 
     Args:
+        behavior: Name of the behavior, for warnings.
+        summary_freq: Steps from one summary to the next; they are due at its multiples.
         started_at: The run's working seconds when the behavior was first seen.
 
     Attributes:
         episodes: Finished episodes so far.
         last_step: Step of the last summary.
+        next_step: A summary is due from this step on.
     """
 
-    def __init__(self, started_at: float = 0.0) -> None:
+    def __init__(self, behavior: str, summary_freq: int, started_at: float = 0.0) -> None:
         self.episodes = 0
         self.last_step = 0
+        self.next_step = summary_freq
+        self._behavior = behavior
+        self._summary_freq = summary_freq
         self._started_at = started_at
         self._last_seconds = started_at
         self._speed_since = (0, started_at)  # step and seconds of the last summary but one
@@ -62,7 +68,7 @@ class Summary:
         self._add("rollout/mean_return", float(returns.sum(dtype=np.float64)), number)
         self._add("rollout/mean_length", float(lengths.sum()), number)
 
-    def add_update(self, stats: Mapping[str, float]) -> None:
+    def add_stats(self, stats: Mapping[str, float]) -> None:
         """Take what an update or an evaluation reported, under full names such as `train/policy_loss`."""
         for name, number in stats.items():
             value = float(number)
@@ -82,10 +88,6 @@ class Summary:
                     self._add(name, value, 1)
                 else:
                     self._leave_out(name, value)
-
-    def is_due(self, step: int, summary_freq: int) -> bool:
-        """Whether `step` has reached a multiple of `summary_freq` since the last summary."""
-        return step // summary_freq > self.last_step // summary_freq
 
     def has_news(self, step: int) -> bool:
         """Whether a summary at `step`, as at every stop of the run, would say anything new."""
@@ -110,7 +112,7 @@ class Summary:
             speed = (step - self.last_step) / (working_seconds - self._last_seconds)
             stats["time/steps_per_second"] = speed
         self._speed_since = (self.last_step, self._last_seconds)
-        self.last_step = step
+        self._pass(step)
         self._last_seconds = working_seconds
         self._sums.clear()
         self._counts.clear()
@@ -168,7 +170,7 @@ class Summary:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` gave."""
         self.episodes = state["episodes"]
-        self.last_step = state["last_step"]
+        self._pass(state["last_step"])
         self._started_at = state["started_at"]
         self._last_seconds = state["last_seconds"]
         self._speed_since = (state["speed_since"][0], state["speed_since"][1])
@@ -177,6 +179,10 @@ class Summary:
         self._counts = dict(state["counts"])
         self._latest = dict(state["latest"])
 
+    def _pass(self, step: int) -> None:
+        self.last_step = step
+        self.next_step = (step // self._summary_freq + 1) * self._summary_freq
+
     def _add(self, name: str, total: float, count: int) -> None:
         self._sums[name] = self._sums.get(name, 0.0) + total
         self._counts[name] = self._counts.get(name, 0) + count
@@ -184,7 +190,7 @@ class Summary:
     def _leave_out(self, name: str, value: float) -> None:
         if name not in self._warned:
             self._warned.add(name)
-            _log.warning("%s was %s; numbers that are not finite are left out of the statistics", name, value)
+            _log.warning("%s: %s was %s; numbers that are not finite are left out", self._behavior, name, value)
 
 
 def record_gauges(timers: Timers, behavior: str, stats: Mapping[str, float]) -> None:
