@@ -10,11 +10,14 @@ from torch import Tensor, nn
 
 from agents_core.columns import Array
 from agents_core.errors import UserError
-from agents_core.networks.encoders import Body, build_normalisers
+from agents_core.networks.encoders import Body, VectorEncoder, build_normalisers
 from agents_core.networks.flat import FlatParameters
 from agents_core.networks.initialisation import orthogonal_linear
 from agents_core.options import NetworkConfig
 from agents_core.spec import BehaviorSpec
+
+PLAIN_WIDTH = 512
+"""Widest hidden layers for which operations cost more than their arithmetic; see `ActorCritic.is_plain`."""
 
 
 class ActorCritic(nn.Module):
@@ -51,6 +54,16 @@ class ActorCritic(nn.Module):
         self.log_std = nn.Parameter(torch.zeros(spec.action.continuous_size))
         self.to(device)
         self.flat = FlatParameters(self)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a small perceptron over vectors on the CPU, which is computed by hand, see `plain_mlp`."""
+        encoders = self.actor_body.encoders
+        return (
+            self.log_std.device.type == "cpu"
+            and self.config.hidden_units <= PLAIN_WIDTH
+            and all(isinstance(encoder, VectorEncoder) for encoder in encoders)
+        )
 
     def act(self, observations: Sequence[Tensor]) -> Tensor:
         """Action outputs, float32[n, continuous_size + sum of branches]."""

@@ -57,6 +57,10 @@ class FlatParameters:
             else:
                 view.copy_(gradient)
 
+    def gradient_of(self, parameter: nn.Parameter) -> Tensor:
+        """View of a parameter's part of `gradient`."""
+        return next(view for own, view in self._views if own is parameter)
+
     def block(self, *layers: nn.Linear) -> tuple[Tensor, Tensor]:
         """Values and gradients of linear layers that follow one another, [sum of out, in + 1] each.
 

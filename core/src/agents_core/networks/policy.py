@@ -12,6 +12,7 @@ from agents_core.columns import Array
 from agents_core.contracts.environment import Actions
 from agents_core.contracts.policy import Policy
 from agents_core.networks.actor_critic import ActorCritic
+from agents_core.networks.plain_mlp import PlainInputs, actor_mlp
 from agents_core.networks.sampling import Floats, choose_actions
 
 
@@ -27,6 +28,8 @@ class NetworkPolicy(Policy):
         self.spec = network.spec
         self.network = network
         self.generator = generator
+        self._inputs, self._plain = (PlainInputs(network), actor_mlp(network)) if network.is_plain else (None, None)
+        self._log_std: Floats = network.log_std.detach().cpu().numpy()
 
     def act(
         self,
@@ -48,8 +51,15 @@ class NetworkPolicy(Policy):
         outputs, log_std = self._outputs(observations)
         return choose_actions(outputs, log_std, action_mask, self.spec.action, generator)
 
-    @torch.inference_mode()
     def _outputs(self, observations: Sequence[Array]) -> tuple[Floats, Floats]:
+        """Outputs of the actor, float32[n, continuous + sum of branches], and log σ, float32[continuous]."""
+        if self._plain is None or self._inputs is None:
+            return self._outputs_of_torch(observations)
+        self._inputs.fill(observations, self._plain.inputs(len(observations[0])))
+        return self._plain.forward().T, self._log_std
+
+    @torch.inference_mode()
+    def _outputs_of_torch(self, observations: Sequence[Array]) -> tuple[Floats, Floats]:
         device = self.network.log_std.device
         outputs = self.network.act([torch.as_tensor(observation, device=device) for observation in observations])
         return outputs.cpu().numpy(), self.network.log_std.cpu().numpy()

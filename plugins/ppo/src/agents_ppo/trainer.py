@@ -15,6 +15,7 @@ from agents_core.learning.finite import check_losses, check_weights
 from agents_core.learning.gradient import AutogradGradient, LossWeights
 from agents_core.learning.losses import explained_variance, normalise_advantages
 from agents_core.learning.optimiser import FlatAdam
+from agents_core.learning.plain_gradient import PlainGradient
 from agents_core.learning.returns import generalised_advantages
 from agents_core.learning.rollout import extend_batch, mean_stats, minibatches, rollout_batch
 from agents_core.networks.actor_critic import ActorCritic
@@ -43,7 +44,7 @@ class PPOTrainer(Trainer):
             context.spec, context.network, len(self._valued), context.device, torch_generator(weights)
         )
         self.policy: NetworkPolicy = NetworkPolicy(self._network, np.random.default_rng(actions))
-        self._gradient = AutogradGradient(self._network)
+        self._gradient = PlainGradient(self._network) if self._network.is_plain else AutogradGradient(self._network)
         self._optimiser = FlatAdam(self._network.flat)
         self._order = np.random.default_rng(order)
 
