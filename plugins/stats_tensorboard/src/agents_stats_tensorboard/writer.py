@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 
 from agents_core.contracts.stats import StatsWriter, StatsWriterContext
+from agents_core.training.checkpoint_files import folder_name
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
@@ -17,7 +17,7 @@ from agents_stats_tensorboard.event_file import EventFile, purge
 
 
 class TensorBoardWriter(StatsWriter):
-    """Curves of each behavior in `tensorboard/<behavior>`, texts in `tensorboard` itself.
+    """Curves of each behavior in `tensorboard/<behavior>`, named as under `checkpoints/`; texts beside them.
 
     Tags are the metric names, the x axis is the step. Where a run resumes, everything beyond its checkpoint's step is
     cut out of the files, so that any reader sees each curve go on without overlap.
@@ -70,8 +70,3 @@ class TensorBoardWriter(StatsWriter):
             if folder.is_dir():
                 purge(folder, last_steps.get(folder.name, -1))
         purge(self._root, self._text_step - 1)  # this process writes its texts anew
-
-
-def folder_name(behavior: str) -> str:
-    """A behavior's name with what some file system refuses written as %XX: `Striker?team=1` -> `Striker%3Fteam=1`."""
-    return re.sub(r'[\x00-\x1f<>:"/\\|?*%]|^\.|[. ]$', lambda match: f"%{ord(match[0]):02X}", behavior)
