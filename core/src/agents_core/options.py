@@ -5,10 +5,23 @@ Every field of a plugin's config model has a description and bounds; unknown key
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, TypeAdapter, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    TypeAdapter,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 from agents_core.schedules import Schedule
 
@@ -24,29 +37,35 @@ class ScheduleModel(ConfigModel):
 
     schedule: Literal["constant", "linear"] = Field("linear", description="How the value moves over the run.")
     initial: float = Field(description="Value at the first step.")
-    final: float | None = Field(None, description="Value at `max_steps`; linear only.")
+    final: float | None = Field(None, description="Value at `max_steps`, 0 if not given; linear only.")
     floor: float | None = Field(None, description="Never below this.")
 
 
-_NUMBER = TypeAdapter(float)
+_NUMBER = TypeAdapter(Annotated[float, Field(allow_inf_nan=False)])
 
 
 def _reader(lowest: float | None, exclusive: bool, highest: float | None) -> Callable[[object], Schedule]:
     """A validator that turns a number or a mapping into a schedule whose values stay within the bounds."""
 
     def read(value: object) -> Schedule:
+        if isinstance(value, bool):
+            raise ValueError("expected a number or a section with schedule, initial, final, floor")
         schedule = _parse(value)
-        for number in (schedule.initial, schedule.final, schedule.floor):
-            if number is not None:
-                _check_bounds(number, is_start=number is schedule.initial)
+        named = isinstance(value, Mapping)
+        check(schedule.initial, "`initial` " if named else "", is_start=True)
+        check(schedule.final, "`final` ")
+        check(schedule.floor, "`floor` ")
         return schedule
 
-    def _check_bounds(number: float, is_start: bool) -> None:
+    def check(number: float | None, name: str, is_start: bool = False) -> None:
         # A positive value may fall to exactly 0 at the end of the run.
+        if number is None:
+            return
         if lowest is not None and (number < lowest or (exclusive and is_start and number == lowest)):
-            raise ValueError(f"must be {'greater than' if exclusive else 'at least'} {lowest:g}, found {number:g}")
+            least = "greater than" if exclusive and is_start else "at least"
+            raise ValueError(f"{name}must be {least} {lowest:g}" + (f", found {number:g}" if name else ""))
         if highest is not None and number > highest:
-            raise ValueError(f"must be at most {highest:g}, found {number:g}")
+            raise ValueError(f"{name}must be at most {highest:g}" + (f", found {number:g}" if name else ""))
 
     return read
 
@@ -64,7 +83,8 @@ def _parse(value: object) -> Schedule:
     return Schedule(model.initial, 0.0 if model.final is None else model.final, model.floor)
 
 
-def _write_schedule(schedule: Schedule) -> Any:
+def write_schedule(schedule: Schedule) -> float | dict[str, Any]:
+    """A schedule as experiment files write it: a number, or a mapping where it is more."""
     if schedule.final is None and schedule.floor is None:
         return schedule.initial
     kind = "constant" if schedule.final is None else "linear"
@@ -76,13 +96,29 @@ def _schema(**bounds: float) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [{"type": "number", **bounds}, ScheduleModel.model_json_schema()]})
 
 
-_WRITE = PlainSerializer(_write_schedule)
+_WRITE = PlainSerializer(write_schedule)
 PositiveSchedule = Annotated[Schedule, PlainValidator(_reader(0, True, None)), _WRITE, _schema(exclusiveMinimum=0)]
 """A scheduled value that starts above 0."""
 NonNegativeSchedule = Annotated[Schedule, PlainValidator(_reader(0, False, None)), _WRITE, _schema(minimum=0)]
 """A scheduled value of at least 0."""
 UnitSchedule = Annotated[Schedule, PlainValidator(_reader(0, False, 1)), _WRITE, _schema(minimum=0, maximum=1)]
 """A scheduled value from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """Marks a path that must be there when a run starts."""
+
+
+def _absolute(path: Path, info: ValidationInfo) -> Path:
+    """The path from the folder of the experiment file, so that it means the same from everywhere."""
+    directory = (info.context or {}).get("directory", Path())
+    return Path(os.path.abspath(Path(directory) / path.expanduser()))  # noqa: PTH100  # links stay as they are
+
+
+DataPath = Annotated[Path, AfterValidator(_absolute), DataFile()]
+"""A file or folder that a run reads, relative to the experiment file. `config validate` warns where it is not there;
+a run refuses to start. Also inside a list or a union: `DataPath | list[DataPath]`."""
 
 
 class RewardSignalConfig(ConfigModel):

@@ -1,0 +1,180 @@
+"""Puts the experiment together from the sections of its tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from agents_core.config.additions import DEFAULT_SIGNAL
+from agents_core.config.document import Position, Table, empty_table, is_removed
+from agents_core.config.errors import KeyPath
+from agents_core.config.experiment import BehaviorSection, EnvironmentSection, Experiment, Section
+from agents_core.config.merging import EVERY
+from agents_core.config.messages import Place
+from agents_core.config.models import GeneralConfig, InstancesConfig, ScopeConfig
+from agents_core.config.sections import SectionReader
+from agents_core.plugin import StatsWriterSpec, TrainerSpec
+
+COMPOSED = ("environment", "behaviors", "stats")
+"""Keys of the experiment whose sections components fill."""
+ENVIRONMENT_KEYS = ("type", "num_envs", "workers")
+BEHAVIOR_KEYS = ("trainer", "reward_signals")
+ALWAYS_WRITTEN = "jsonl"
+"""The stats writer that is on whatever `stats:` says."""
+
+
+def read_experiment(root: Table, reader: SectionReader) -> Experiment | None:
+    """The validated experiment; None where the reader collected mistakes."""
+    general = reader.model(GeneralConfig, root.without(*COMPOSED), Place((), root.position, None, COMPOSED))
+    behaviors = _read_behaviors(root, reader)
+    environment = _read_environment(root, reader)
+    stats = _read_stats(root, reader)
+    if environment is None and not any(mistake.path[:1] == ("environment",) for mistake in reader.mistakes):
+        _require_environment(root, behaviors, reader)
+    if reader.mistakes or general is None:
+        return None
+    return Experiment(
+        seed=general.seed,
+        environment=environment,
+        behaviors=behaviors,
+        stats=stats,
+        checkpoints=general.checkpoints,
+        evaluation=general.evaluation,
+        torch=general.torch,
+        plugins=tuple(_locate(name, reader.directory) for name in general.plugins),
+        requires=general.requires,
+        directory=reader.directory,
+        missing_files=tuple(reader.missing_files.values()),
+    )
+
+
+def _locate(plugin: str, directory: Path) -> str:
+    """A local plugin so that it is found from anywhere: a file by its absolute path, also where only its name is
+    given and it lies beside the experiment; else the name of a module."""
+    beside = directory / f"{plugin}.py"
+    if plugin.isidentifier() and beside.is_file():
+        return str(beside.resolve())
+    is_file = plugin.endswith(".py") or "/" in plugin or "\\" in plugin
+    return str((directory / plugin).resolve()) if is_file else plugin
+
+
+def _read_environment(root: Table, reader: SectionReader) -> EnvironmentSection | None:
+    path = ("environment",)
+    table = reader.table(root, "environment", (), "a section with `type`")
+    if table is None:
+        return None
+    position = root.keys["environment"]
+    core = table.only("num_envs")
+    instances = reader.model(InstancesConfig, core, Place(path, position))
+    inline = empty_table(position)
+    workers_table = reader.table(table, "workers", path, "a section with `type`: inline or process")
+    workers = reader.section(
+        "worker-pool",
+        workers_table or inline,
+        Place((*path, "workers"), table.keys.get("workers", position)),
+        None if workers_table is not None and workers_table.values else "inline",
+    )
+    place = Place(path, position, None, ENVIRONMENT_KEYS)
+    named = reader.component("environment", table, place)
+    if named is None:
+        return None
+    type_, component = named
+    config = reader.options(component, table.without(*ENVIRONMENT_KEYS), place)
+    if config is None or instances is None or workers is None:
+        return None
+    return EnvironmentSection(type_, component, config, instances.num_envs, workers)
+
+
+def _read_behaviors(root: Table, reader: SectionReader) -> dict[str, BehaviorSection]:
+    expected = 'a section with one entry a behavior, or "*" for all'
+    behaviors = reader.table(root, "behaviors", (), expected)
+    if behaviors is None or all(is_removed(node) for node in behaviors.values.values()):
+        if not any(mistake.path == ("behaviors",) for mistake in reader.mistakes):
+            position = root.keys.get("behaviors", root.position)
+            reader.refuse(position, ("behaviors",), f"missing; expected {expected}")
+        return {}
+    sections = {}
+    # "*" first: what it gets wrong is then reported under its own name.
+    for name in sorted(behaviors.values, key=lambda name: name != EVERY):
+        entry = reader.table(behaviors, name, ("behaviors",), "a section with `trainer`")
+        if entry is None:
+            continue
+        others = any(not is_removed(node) for other, node in behaviors.values.items() if other != EVERY)
+        is_fragment = name == EVERY and others and "trainer" not in entry.values
+        section = _read_behavior(entry, ("behaviors", name), behaviors.keys[name], reader, is_fragment)
+        if section is not None:
+            sections[name] = section
+    return {name: sections[name] for name in behaviors.values if name in sections}
+
+
+def _read_behavior(
+    entry: Table, path: KeyPath, position: Position, reader: SectionReader, is_fragment: bool
+) -> BehaviorSection | None:
+    """One behavior; None if it has mistakes or `is_fragment`: a `"*"` that has no trainer, as every named one has."""
+    place = Place(path, position, None, BEHAVIOR_KEYS)
+    scope = reader.model(ScopeConfig, entry.without(*BEHAVIOR_KEYS), place)
+    trainer = None if is_fragment else _read_trainer(entry, path, position, reader)
+    signals = _read_reward_signals(entry, path, position, reader)
+    if scope is None or trainer is None:
+        return None
+    return BehaviorSection(
+        scope.max_steps, scope.time_horizon, scope.summary_freq, scope.network, trainer=trainer, reward_signals=signals
+    )
+
+
+def _read_trainer(entry: Table, path: KeyPath, position: Position, reader: SectionReader) -> Section | None:
+    example = "a section, such as {type: ppo}"
+    table = reader.table(entry, "trainer", path, example)
+    if table is not None:
+        return reader.section("trainer", table, Place((*path, "trainer"), entry.keys["trainer"]))
+    if "trainer" not in entry.values or is_removed(entry.values["trainer"]):
+        reader.refuse(position, (*path, "trainer"), f"missing; expected {example} with {reader.choices('trainer')}")
+    return None
+
+
+def _read_reward_signals(entry: Table, path: KeyPath, position: Position, reader: SectionReader) -> dict[str, Section]:
+    """The signals that are given; a section that is there replaces the default, the environment's own reward."""
+    path = (*path, "reward_signals")
+    expected = "a section with one entry a reward signal"
+    table = reader.table(entry, "reward_signals", path[:-1], expected)
+    before = len(reader.mistakes)
+    position = entry.keys.get("reward_signals", position)
+    if table is None:
+        table = empty_table(position).with_value(DEFAULT_SIGNAL, empty_table(position), position)
+    signals = reader.named_sections("reward-signal", table, path)
+    if not signals and len(reader.mistakes) == before:
+        reader.refuse(position, path, f"found none, expected at least one; without this key it is `{DEFAULT_SIGNAL}`")
+    return signals
+
+
+def _read_stats(root: Table, reader: SectionReader) -> dict[str, Section]:
+    """The writers that are given, or those that are on by default; and the one that always is."""
+    table = reader.table(root, "stats", (), "a section with one entry a writer")
+    position = root.keys.get("stats", root.position)
+    if table is None:
+        table = empty_table(position)
+        for component in reader.registry.components("stats-writer"):
+            if isinstance(component.spec, StatsWriterSpec) and component.spec.default:
+                table = table.with_value(component.name, empty_table(position), position)
+    writers = reader.named_sections("stats-writer", table, ("stats",))
+    if ALWAYS_WRITTEN not in writers and not any(mistake.path[:1] == ("stats",) for mistake in reader.mistakes):
+        always = reader.section("stats-writer", empty_table(position), Place(("stats",), position), ALWAYS_WRITTEN)
+        if always is not None:
+            writers[ALWAYS_WRITTEN] = always
+    return writers
+
+
+def _require_environment(root: Table, behaviors: Mapping[str, BehaviorSection], reader: SectionReader) -> None:
+    """Only offline trainers do without an environment."""
+    for name, section in behaviors.items():
+        spec = section.trainer.component.spec
+        if isinstance(spec, TrainerSpec) and spec.offline:
+            continue
+        component = section.trainer.component
+        reader.refuse(
+            root.keys.get("environment", root.position),
+            ("environment",),
+            f"missing; the {component.title} of {component.origin.label}, which behavior '{name}' uses, needs one: "
+            f"a section with {reader.choices('environment')}; or use --env TYPE:ID",
+        )
+        return

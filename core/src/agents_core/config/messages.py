@@ -1,0 +1,190 @@
+"""Turns pydantic's errors about a section into mistakes with positions, in our words."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic.errors import PydanticInvalidForJsonSchema
+
+from agents_core.config.allowed import Schema, at_path, branches, in_words, known_keys
+from agents_core.config.document import Items, Node, Position, Scalar, Table
+from agents_core.config.errors import KeyPath, Mistake
+
+_LONGEST_VALUE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A section of the experiment that one model describes.
+
+    Attributes:
+        path: Keys from the top to it.
+        position: Of its key.
+        owner: Which plugin's component it belongs to, such as `trainer 'ppo' of agents-ppo 0.1.0`; None: core.
+        other_keys: Keys that it may have beside those of its model.
+    """
+
+    path: KeyPath
+    position: Position
+    owner: str | None = None
+    other_keys: tuple[str, ...] = ()
+
+
+def found(node: Node) -> str:
+    """What was written, in a sentence."""
+    if isinstance(node, Table):
+        return "a section"
+    if isinstance(node, Items):
+        return "a list"
+    if node.value is None:
+        return "nothing"
+    text = repr(node.value) if node.text is None else node.text
+    if isinstance(node.value, bool):
+        text = str(node.value).lower()
+    text = text if text.isprintable() else ascii(text)[1:-1]
+    text = text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…"
+    return f"'{text}'" if isinstance(node.value, str) else text
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the known name that was probably meant, else nothing."""
+    by_lower = {other.lower(): other for other in known}
+    match = difflib.get_close_matches(name.lower(), sorted(by_lower), n=1)
+    return f"; did you mean '{by_lower[match[0]]}'?" if match else ""
+
+
+def unknown_key(key: str, allowed: Collection[str], owner: str | None) -> str:
+    """The message for a key that its section does not have."""
+    of = f" of {owner}" if owner else ""
+    names = ", ".join(sorted(allowed)) if allowed else "none"
+    return f"unknown key; allowed keys{of}: {names}{nearest(key, allowed)}"
+
+
+def translate(error: ValidationError, model: type[BaseModel], table: Table, place: Place) -> list[Mistake]:
+    """Every mistake that pydantic found in a section, each at the value or key that is wrong.
+
+    Args:
+        table: What was written in the section.
+    """
+    try:
+        schema: Schema = model.model_json_schema()
+    except PydanticInvalidForJsonSchema:
+        schema = {}
+    grouped: dict[tuple[str | int, ...], list[dict[str, Any]]] = {}
+    for details in error.errors(include_url=False, include_input=False):
+        grouped.setdefault(_steps(table, details["loc"]), []).append(dict(details))
+    # Where one alternative of a union was meant, what is wrong inside it is said, not that the others do not fit.
+    deepest = [
+        steps for steps in grouped if not any(other[: len(steps)] == steps for other in grouped if other != steps)
+    ]
+    return [_mistake(steps, grouped[steps], schema, table, place) for steps in deepest]
+
+
+def _steps(table: Table, location: tuple[int | str, ...]) -> tuple[str | int, ...]:
+    """A pydantic location as keys and indices of the tree, without the names of union members in between."""
+    steps: list[str | int] = []
+    node: Node | None = table
+    for number, step in enumerate(location):
+        child = _child(node, step)
+        if child is not None:
+            steps.append(step)
+            node = child
+        elif number == len(location) - 1 and isinstance(node, Table) and not _is_union_tag(step):
+            steps.append(step)  # a key that is missing
+    return tuple(steps)
+
+
+def _child(node: Node | None, step: str | int) -> Node | None:
+    if isinstance(node, Table) and isinstance(step, str):
+        return node.values.get(step)
+    if isinstance(node, Items) and isinstance(step, int) and step < len(node.nodes):
+        return node.nodes[step]
+    return None
+
+
+def _is_union_tag(step: str | int) -> bool:
+    return isinstance(step, int) or not step.isidentifier()
+
+
+def _mistake(
+    steps: tuple[str | int, ...], errors: list[dict[str, Any]], schema: Schema, table: Table, place: Place
+) -> Mistake:
+    path = place.path + tuple(str(step) for step in steps)
+    parent = _follow(table, steps[:-1])
+    node = _follow(table, steps)
+    first = errors[0]
+    suffix = f" ({place.owner})" if place.owner else ""
+    if first["type"] == "extra_forbidden":
+        inside = at_path(schema, schema, steps[:-1]) or {}
+        allowed = known_keys(inside, schema) + (list(place.other_keys) if len(steps) == 1 else [])
+        return Mistake(_key_position(table, steps, place), path, unknown_key(str(steps[-1]), allowed, place.owner))
+    allowed_here = at_path(schema, schema, steps)
+    words = in_words(allowed_here, schema) if steps and allowed_here else None
+    if node is None or (first["type"] == "missing" and parent is not None):
+        expected = f"; expected {words}" if words else ""
+        return Mistake(_key_position(table, steps[:-1], place), path, f"missing{expected}{suffix}")
+    own_words = [_own_words(details) for details in errors]
+    if any(own_words):
+        text = next(word for word in own_words if word)
+        if isinstance(node, Table):
+            position, named = _named_value(node, text)
+            return Mistake(position or _key_position(table, steps, place), path + named, text + suffix)
+        return Mistake(node.position, path, f"found {found(node)}; {text}{suffix}")
+    if words is None:
+        return Mistake(node.position, path, f"found {found(node)}; {first['msg']}{suffix}")
+    position = _key_position(table, steps, place) if isinstance(node, Table) else node.position
+    return Mistake(
+        position, path, f"found {found(node)}, expected {words}{_near_choice(node, allowed_here, schema)}{suffix}"
+    )
+
+
+def _own_words(details: dict[str, Any]) -> str | None:
+    """The text of an exception that a model's own validator raised."""
+    cause = details.get("ctx", {}).get("error")
+    if isinstance(cause, Exception):
+        return " ".join(str(cause).split()) or "not allowed"
+    return None
+
+
+def _follow(table: Table, steps: tuple[str | int, ...]) -> Node | None:
+    node: Node | None = table
+    for step in steps:
+        node = _child(node, step)
+    return node
+
+
+def _key_position(table: Table, steps: tuple[str | int, ...], place: Place) -> Position:
+    """Where the key of a value was written; the value itself where it has no key of its own."""
+    if not steps:
+        return place.position
+    parent = _follow(table, steps[:-1])
+    if isinstance(parent, Table) and steps[-1] in parent.keys:
+        return parent.keys[str(steps[-1])]
+    node = _follow(table, steps)
+    return node.position if node is not None else place.position
+
+
+def _named_value(table: Table, text: str) -> tuple[Position | None, KeyPath]:
+    """The first value of the section that a text about several of them names."""
+    for word in re.findall(r"[A-Za-z_]\w*", text):
+        if word in table.values:
+            return table.values[word].position, (word,)
+    return None, ()
+
+
+def _near_choice(node: Node, schema: Schema | None, root: Schema) -> str:
+    """The nearest of the allowed words, for a text that is none of them."""
+    if not isinstance(node, Scalar) or node.text is None or schema is None:
+        return ""
+    choices = [
+        choice
+        for branch in branches(schema, root)
+        for choice in [*branch.get("enum", ()), *([branch["const"]] if "const" in branch else [])]
+        if isinstance(choice, str)
+    ]
+    return nearest(node.text, choices)

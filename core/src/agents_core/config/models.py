@@ -1,0 +1,79 @@
+"""Core's own part of an experiment file; components bring the models of their sections themselves."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import Field, field_validator
+
+from agents_core.options import ConfigModel, NetworkConfig
+
+_DEVICE = re.compile(r"auto|cpu|mps|cuda(:[0-9]+)?")
+
+
+class CheckpointConfig(ConfigModel):
+    """The `checkpoints:` section."""
+
+    interval: int = Field(50_000, ge=1, description="Steps between two checkpoints.")
+    keep: int = Field(5, ge=1, description="Checkpoints that are kept, `best` and `last` apart.")
+    exact: bool = Field(
+        False,
+        description="Cut open trajectories and reset environments at each checkpoint, so that a resumed run ends "
+        "with the same weights bit for bit as one that was not stopped.",
+    )
+
+
+class EvaluationConfig(ConfigModel):
+    """The `evaluation:` section."""
+
+    interval: int | None = Field(
+        None, ge=0, description="Steps between two evaluations; null = ten evaluations a run, 0 = none."
+    )
+    episodes: int = Field(10, ge=1, description="Episodes of each evaluation.")
+
+
+class TorchConfig(ConfigModel):
+    """The `torch:` section."""
+
+    threads: int | None = Field(
+        None, ge=1, le=1024, description="Threads of torch; null = as many as pay off for the size of the networks."
+    )
+    device: str = Field("auto", description="Where networks are trained: auto, cpu, cuda, cuda:N or mps.")
+    compile: bool = Field(False, description="Compile networks with torch.compile.")
+
+    @field_validator("device")
+    @classmethod
+    def _known_device(cls, device: str) -> str:
+        if _DEVICE.fullmatch(device) is None:
+            raise ValueError("expected auto, cpu, cuda, cuda:N or mps")
+        return device
+
+
+class GeneralConfig(ConfigModel):
+    """Keys of the whole experiment, beside the sections that components fill."""
+
+    seed: int = Field(1, ge=0, le=2**63 - 1, description="Source of all randomness of the run.")
+    plugins: tuple[str, ...] = Field(
+        (), description="Local plugins: Python files, relative to this one, or names of modules."
+    )
+    requires: tuple[str, ...] = Field(
+        (), description="Distributions that must be installed, such as agents-ppo>=0.1; checked before anything else."
+    )
+    checkpoints: CheckpointConfig = Field(default_factory=CheckpointConfig, description="When the run is saved.")
+    evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig, description="When the policy is measured.")
+    torch: TorchConfig = Field(default_factory=TorchConfig, description="How torch computes.")
+
+
+class InstancesConfig(ConfigModel):
+    """Keys of `environment:` that every environment has."""
+
+    num_envs: int = Field(1, ge=1, le=65_536, description="Environments that run side by side.")
+
+
+class ScopeConfig(ConfigModel):
+    """Keys of a behavior, beside its trainer and its reward signals."""
+
+    max_steps: int = Field(500_000, ge=1, description="Steps (decisions of all agents together) to train for.")
+    time_horizon: int = Field(64, ge=1, description="Longest trajectory; where it is cut, its value is estimated.")
+    summary_freq: int = Field(10_000, ge=1, description="Steps between two summaries of statistics.")
+    network: NetworkConfig = Field(default_factory=NetworkConfig, description="Policy and value networks.")

@@ -1,0 +1,108 @@
+"""`--set a.b.c=VALUE`: changes to an experiment from the command line, with the same checks as the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents_core.config.document import Node, Position, Scalar, Table, empty_table
+from agents_core.config.errors import ConfigError, KeyPath, Mistake
+from agents_core.config.merging import EVERY, merge
+from agents_core.config.reader import read_text
+
+_KEY = re.compile(r'"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'|[^.=\s"\'][^.=\s]*')
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """One change.
+
+    Attributes:
+        path: Keys from the top to what is set.
+        reaches_all: Whether the second key is `*` without quotes: every behavior, named ones too.
+    """
+
+    path: KeyPath
+    reaches_all: bool
+    value: Node
+    position: Position
+
+
+def parse(text: str) -> Override:
+    """Read `a.b.c=VALUE`.
+
+    Keys with dots, blanks or `=` stand in quotes. `behaviors.*.x` sets x in every behavior; `behaviors."*".x` only in
+    the entry `"*"`. VALUE is YAML, read by the declared type of what it sets.
+
+    Raises:
+        ConfigError: It has no such form, or the value is not YAML.
+    """
+    position = Position(f"--set {text}")
+    path: list[str] = []
+    quoted: list[bool] = []
+    index = 0
+    while True:
+        match = _KEY.match(text, index)
+        if match is None:
+            raise _no_override(position)
+        double, single, bare = match.groups()
+        path.append(
+            bare if bare is not None else (double or "").replace('""', '"') or (single or "").replace("''", "'")
+        )
+        quoted.append(bare is None)
+        index = match.end()
+        if text[index : index + 1] != ".":
+            break
+        index += 1
+    if text[index : index + 1] != "=":
+        raise _no_override(position)
+    reaches_all = path[:2] == ["behaviors", EVERY] and not quoted[1]
+    return Override(tuple(path), reaches_all, _read_value(text[index + 1 :], position), position)
+
+
+def _no_override(position: Position) -> ConfigError:
+    message = "expected KEY=VALUE with keys joined by dots, such as behaviors.*.trainer.batch_size=64"
+    return ConfigError([Mistake(position, (), message)])
+
+
+def _read_value(text: str, position: Position) -> Node:
+    if not text.strip():
+        return Scalar(position, None, text)
+    return read_text(text, position.source, is_argument=True)
+
+
+def parse_all(texts: Sequence[str], mistakes: list[Mistake]) -> list[Override]:
+    """Every override that can be read; the others are added to the mistakes."""
+    overrides = []
+    for text in texts:
+        try:
+            overrides.append(parse(text))
+        except ConfigError as error:
+            mistakes += error.mistakes
+    return overrides
+
+
+def apply(root: Table, override: Override) -> Table:
+    """The experiment with one change."""
+    behaviors = root.values.get("behaviors")
+    entries = behaviors.values if isinstance(behaviors, Table) else {}
+    if override.reaches_all:
+        for name in list(entries) or [EVERY]:
+            root = _set(root, ("behaviors", name, *override.path[2:]), override)
+        return root
+    if override.path[0] == "behaviors" and len(override.path) > 2:
+        name = override.path[1]
+        if name not in entries and EVERY in entries:  # a new behavior starts from what all have
+            common = Override(("behaviors", name), False, entries[EVERY], override.position)
+            root = _set(root, common.path, common)
+    return _set(root, override.path, override)
+
+
+def _set(root: Table, path: KeyPath, override: Override) -> Table:
+    node = override.value
+    for key in reversed(path):
+        node = empty_table(override.position).with_value(key, node, override.position)
+    merged = merge(root, node)
+    assert isinstance(merged, Table)
+    return merged
