@@ -72,6 +72,11 @@ class Collector:
             self._open_rows(self.decision)
         self._tick += 1
 
+    def wait(self) -> None:
+        """Pass over an environment step in which none of the behavior's agents took part."""
+        self.decision = None
+        self._tick += 1
+
     def record(self, actions: Actions) -> None:
         """Store what the agents of `decision` do."""
         self._buffer.set_actions(self._rows, actions)

@@ -32,11 +32,9 @@ class RolloutBuffer:
         }
         for i, observation in enumerate(spec.observations):
             self._fields[f"obs.{i}"] = np.zeros((capacity, *observation.shape), observation.numpy_dtype)
-        if spec.action.continuous_size:
-            for name in ("action.continuous", "action.raw"):
-                self._fields[name] = np.zeros((capacity, spec.action.continuous_size), np.float32)
-        if spec.action.discrete_branches:
-            self._fields["action.discrete"] = np.zeros((capacity, len(spec.action.discrete_branches)), np.int64)
+        for name in ("action.continuous", "action.raw"):
+            self._fields[name] = np.zeros((capacity, spec.action.continuous_size), np.float32)
+        self._fields["action.discrete"] = np.zeros((capacity, len(spec.action.discrete_branches)), np.int64)
         self._complete = np.zeros(capacity, np.bool_)
         self._size = 0
         self._completed = 0

@@ -1,0 +1,121 @@
+"""The Python door: train from an experiment, act with what was trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from agents_core.columns import Array
+from agents_core.config import load_experiment
+from agents_core.contracts.environment import Actions
+from agents_core.contracts.policy import Policy
+from agents_core.errors import UserError
+from agents_core.registry import load_registry
+from agents_core.spec import BehaviorSpec
+from agents_core.training.policies import load_policies
+from agents_core.training.run import RunOptions, RunResult
+from agents_core.training.run import train as _train
+
+
+def train(
+    experiment: str | Path | Mapping[str, object],
+    *,
+    overrides: Sequence[str] = (),
+    results: str | Path = "results",
+    run_id: str | None = None,
+    force: bool = False,
+    resume: bool = False,
+    quiet: bool = True,
+) -> RunResult:
+    """Train as `agents run` does.
+
+    Args:
+        experiment: Path of an experiment file, or its content.
+        overrides: As `--set`: `a.b.c=VALUE`.
+        results: Folder that the run directory is made in.
+        run_id: Name of the run; by default trainer, environment and time.
+        force: Replace the run `run_id` if there is one.
+        resume: Continue the run `run_id` from its last checkpoint.
+        quiet: Print nothing.
+
+    Raises:
+        AgentsError: As the command would report it.
+    """
+    registry = load_registry()
+    source = experiment if isinstance(experiment, Mapping) else Path(experiment)
+    loaded = load_experiment(source, registry, overrides=overrides)
+    options = RunOptions(results=Path(results), run_id=run_id, force=force, resume=resume, quiet=quiet)
+    return _train(loaded, registry, options)
+
+
+class LoadedPolicy:
+    """A trained policy that acts on single observations or on many at once."""
+
+    def __init__(self, policy: Policy, step: int) -> None:
+        self._policy = policy
+        self.step = step
+        """Training step of the checkpoint."""
+
+    @property
+    def spec(self) -> BehaviorSpec:
+        return self._policy.spec
+
+    def act(
+        self,
+        observations: Array | Sequence[Array],
+        *,
+        action_mask: npt.NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> Actions:
+        """Actions for one or many agents.
+
+        Args:
+            observations: One array for each observation of `spec`, or just the array where there is only one; either
+                [n, *shape], or [*shape] for a single agent.
+            action_mask: bool[n, sum of branches] or bool[sum of branches], True = allowed.
+            deterministic: Take the most likely action instead of a sample.
+
+        Returns:
+            `continuous` float32[n, size] in [-1, 1] (unscaled where the space is unbounded) and `discrete`
+            int64[n, branches]; n is 1 for a single agent.
+        """
+        given = [observations] if isinstance(observations, np.ndarray) else list(observations)
+        if len(given) != len(self.spec.observations):
+            names = ", ".join(spec.name for spec in self.spec.observations)
+            raise UserError(f"the policy sees {len(self.spec.observations)} observations ({names}), {len(given)} given")
+        batched = [
+            np.asarray(array, spec.numpy_dtype).reshape(-1, *spec.shape)
+            for array, spec in zip(given, self.spec.observations, strict=True)
+        ]
+        mask = None if action_mask is None else np.asarray(action_mask, np.bool_).reshape(len(batched[0]), -1)
+        return self._policy.act(batched, mask, deterministic=deterministic)
+
+
+def load_policy(
+    run: str | Path,
+    *,
+    behavior: str | None = None,
+    checkpoint: str | int | None = None,
+    results: str | Path = "results",
+) -> LoadedPolicy:
+    """A trained policy, ready to act.
+
+    Args:
+        run: A run directory, or a run id under `results`.
+        behavior: Name of the behavior; may be left out where there is only one.
+        checkpoint: `best`, `last` or a step; by default `best` if there is one, else `last`.
+        results: Folder of runs.
+
+    Raises:
+        UserError: There is no such run, checkpoint or behavior.
+    """
+    loaded = load_policies(run, Path(results), load_registry(), checkpoint=checkpoint)
+    if behavior is None and len(loaded.policies) > 1:
+        raise UserError(f"{run} has several behaviors: {', '.join(sorted(loaded.policies))}; name one as `behavior`")
+    name = behavior or next(iter(loaded.policies))
+    if name not in loaded.policies:
+        raise UserError(f"{run} has no behavior {name!r}; it has {', '.join(sorted(loaded.policies))}")
+    return LoadedPolicy(loaded.policies[name], loaded.steps[name])

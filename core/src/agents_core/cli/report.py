@@ -1,0 +1,50 @@
+"""What `run` and `resume` say at their end."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from agents_core.training.run import RunResult
+
+INTERRUPTED = 130
+
+
+def report_run(result: RunResult, *, quiet: bool) -> None:
+    """Say how the run ended, where its files are and what to do next; exit with 130 if it was interrupted."""
+    if not quiet:
+        for line in _lines(result):
+            click.echo(line)
+    if result.status == "interrupted":
+        sys.exit(INTERRUPTED)
+
+
+def _lines(result: RunResult) -> list[str]:
+    if result.note:
+        return [result.note]
+    lines = [f"{result.status}: {result.directory}"]
+    for name, behavior in result.behaviors.items():
+        parts = [f"  {name}: {behavior['steps']} steps, {behavior['episodes']} episodes"]
+        if behavior["mean_return"] is not None:
+            parts.append(f"mean return {behavior['mean_return']:.2f} (last 100 episodes)")
+        if name in result.evaluations:
+            parts.append(f"best evaluation {result.evaluations[name]:.2f}")
+        if behavior["steps_per_second"] is not None:
+            parts.append(f"{behavior['steps_per_second']:.0f} steps/s")
+        lines.append(", ".join(parts))
+    run = result.directory
+    if result.status == "interrupted":
+        lines.append(f"Continue with:  agents resume {run}")
+        return lines
+    lines += [
+        "Next:",
+        f"  agents evaluate {run}",
+        f"  agents resume {run} --max-steps {2 * max((int(b['steps'] or 0) for b in result.behaviors.values()), default=1)}",
+        f"  tensorboard --logdir {run / 'tensorboard'}"
+        if (run / "tensorboard").is_dir()
+        else f"  agents config show {run / 'config.yaml'}",
+    ]
+    return lines

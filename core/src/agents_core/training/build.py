@@ -1,0 +1,152 @@
+"""From an experiment to the objects that run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+
+from agents_core.config import BehaviorSection, EnvironmentSection, Experiment, Section
+from agents_core.contracts.environment import Environment, EnvironmentContext
+from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
+from agents_core.contracts.stats import StatsWriter, StatsWriterContext
+from agents_core.contracts.trainer import Trainer, TrainerContext
+from agents_core.contracts.worker_pool import WorkerPool, WorkerPoolContext
+from agents_core.errors import UserError
+from agents_core.plugin import EnvironmentSpec
+from agents_core.registry import Registry
+from agents_core.seeding import named_seed
+from agents_core.spec import BehaviorSpec
+from agents_core.timers import Timers
+
+SMALL_WIDTH = 256
+"""Up to this many units, one torch thread is faster than several."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentFactory:
+    """Makes environments of an experiment; travels to worker processes by pickle.
+
+    The plugin's factory is named, not held, so that a worker imports it itself.
+    """
+
+    section: EnvironmentSection
+    experiment: Experiment
+
+    def __call__(self, first_env: int, num_envs: int) -> Environment:
+        factory = self.section.component.load_factory()
+        directory = self.experiment.directory
+        environment = factory(EnvironmentContext(self.section.config, num_envs, first_env, directory))
+        if not isinstance(environment, Environment):
+            raise UserError(
+                f"environment '{self.section.type}' of {self.section.component.distribution}: its factory returned a "
+                f"{type(environment).__name__}, not an agents_core.contracts.environment.Environment"
+            )
+        return environment
+
+
+def make_pool(experiment: Experiment, num_envs: int, workers: Section) -> WorkerPool:
+    """A pool of `num_envs` environments of the experiment."""
+    section = environment_section(experiment)
+    context = WorkerPoolContext(
+        config=workers.config,
+        num_envs=num_envs,
+        hosts_many=hosts_many(section),
+        make_environment=EnvironmentFactory(section, experiment),
+    )
+    pool: WorkerPool = workers.component.load_factory()(context)
+    return pool
+
+
+def inline_workers(registry: Registry) -> Section:
+    """The pool that keeps all environments in this process."""
+    component = registry.find("worker-pool", "inline")
+    return Section("inline", component, component.load_config()())
+
+
+def environment_section(experiment: Experiment) -> EnvironmentSection:
+    """The experiment's environment.
+
+    Raises:
+        UserError: The experiment has none.
+    """
+    if experiment.environment is None:
+        raise UserError("this experiment has no `environment` section; add one, or name one with --env TYPE:ID")
+    return experiment.environment
+
+
+def hosts_many(section: EnvironmentSection) -> bool:
+    """Whether one environment object hosts several instances."""
+    spec = section.component.spec
+    return isinstance(spec, EnvironmentSpec) and spec.hosts_many
+
+
+def make_trainer(
+    experiment: Experiment, behavior: str, section: BehaviorSection, spec: BehaviorSpec, timers: Timers
+) -> tuple[Trainer, Mapping[str, RewardSignal]]:
+    """The behavior's trainer and the reward signals it was given."""
+    device = choose_device(experiment)
+    signals: dict[str, RewardSignal] = {}
+    for name, signal in section.reward_signals.items():
+        seed = named_seed(experiment.seed, "reward_signal", behavior, name)
+        context = RewardSignalContext(name, signal.config, spec, device, seed, section.max_steps)
+        signals[name] = signal.component.load_factory()(context)
+    trainer: Trainer = section.trainer.component.load_factory()(
+        TrainerContext(
+            behavior=behavior,
+            spec=spec,
+            config=section.trainer.config,
+            network=section.network,
+            reward_signals=signals,
+            max_steps=section.max_steps,
+            device=device,
+            seed=named_seed(experiment.seed, "trainer", behavior),
+            timers=timers,
+        )
+    )
+    return trainer, signals
+
+
+def make_writers(experiment: Experiment, context: StatsWriterContext[object]) -> list[StatsWriter]:
+    """The experiment's stats writers, opened; those already open are closed when one fails."""
+    writers: list[StatsWriter] = []
+    try:
+        for section in experiment.stats.values():
+            own = StatsWriterContext(
+                section.config, context.run_directory, context.max_steps, context.resumed_at, context.quiet
+            )
+            writers.append(section.component.load_factory()(own))
+    except BaseException:
+        for writer in writers:
+            writer.close()
+        raise
+    return writers
+
+
+def choose_device(experiment: Experiment) -> torch.device:
+    """The device that `torch.device` names; `auto` is the CPU, which is faster for vector observations.
+
+    Raises:
+        UserError: The device does not exist here.
+    """
+    name = experiment.torch.device
+    if name == "auto":
+        return torch.device("cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"torch.device: {name!r} cannot be used here: {str(error).splitlines()[0]}") from error
+    return device
+
+
+def set_threads(experiment: Experiment) -> None:
+    """Give torch the threads that the experiment asks for: one where all networks are small, else its own choice."""
+    threads = experiment.torch.threads
+    if threads is None and all(
+        section.network.hidden_units <= SMALL_WIDTH for section in experiment.behaviors.values()
+    ):
+        threads = 1
+    if threads is not None:
+        torch.set_num_threads(threads)

@@ -1,0 +1,137 @@
+"""One behavior of a run: its trainer, its collector and its counters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from agents_core.config import BehaviorSection
+from agents_core.contracts.environment import Actions, BehaviorSteps
+from agents_core.contracts.trainer import Trainer
+from agents_core.errors import UserError
+from agents_core.experience.collector import Collector
+from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
+from agents_core.training.summary import BehaviorSummary
+
+
+class Learner:
+    """Collects the experience of one behavior and trains on it, until `max_steps`."""
+
+    def __init__(
+        self,
+        name: str,
+        section: BehaviorSection,
+        spec: BehaviorSpec,
+        trainer: Trainer,
+        *,
+        started_at: float,
+        acts_only: bool,
+    ) -> None:
+        self.name = name
+        self.section = section
+        self.spec = spec
+        self.trainer = trainer
+        self.collector = Collector(spec, trainer.rollout_size, section.time_horizon)
+        self.summary = BehaviorSummary(name, section.summary_freq, started_at)
+        self.acts_only = acts_only
+        self.resumed_at = 0
+        """Step at which this process took over."""
+        self.updated_at = 0
+        """Step of the last update."""
+        self.best_return: float | None = None
+        self.is_closed = acts_only
+        """Whether nothing is learned any more, while other behaviors may not be done yet."""
+
+    @property
+    def step(self) -> int:
+        """Decisions taken so far, earlier processes of the run included."""
+        return self.collector.steps
+
+    @property
+    def is_done(self) -> bool:
+        return self.step >= self.section.max_steps
+
+    def receive(self, steps: BehaviorSteps) -> None:
+        """Take in an environment step."""
+        self.collector.receive(steps)
+        if self.is_closed:
+            self.collector.discard()
+        if len(steps.terminal):
+            episodes = self.collector.pop_episodes()
+            self.summary.add_episodes(episodes.returns, episodes.lengths)
+
+    def act(self) -> Actions | None:
+        """Actions of the agents that need one; None where nobody does."""
+        decision = self.collector.decision
+        if decision is None:
+            return None
+        actions = self.trainer.policy.act(
+            self.collector.observations, decision.action_mask, deterministic=self.acts_only
+        )
+        self.collector.record(actions)
+        return actions
+
+    @property
+    def is_rollout_complete(self) -> bool:
+        """Whether there is enough to learn from; what is left at `max_steps` counts from a quarter of a rollout on."""
+        enough = self.trainer.rollout_size / 4 if self.is_done else self.trainer.rollout_size
+        return not self.is_closed and self.collector.rows >= enough
+
+    def learn(self) -> dict[str, float] | None:
+        """Hand the rollout to the trainer and update; None where the trainer waits for more."""
+        self.trainer.process(self.collector.take(), self.step)
+        if not self.trainer.is_ready():
+            return None
+        stats = self.trainer.update()
+        self.summary.add_stats(stats)
+        self.updated_at = self.step
+        return stats
+
+    def state_dict(self) -> dict[str, Any]:
+        """Counters and statistics; the trainer's state is saved beside it."""
+        return {
+            "step": self.step,
+            "best_return": self.best_return,
+            "summary": self.summary.state_dict(),
+            "spec": spec_to_tree(self.spec),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` gave.
+
+        Raises:
+            UserError: The environment's observations or actions differ from those that were trained on.
+        """
+        check_spec(self.name, spec_from_tree(state["spec"]), self.spec)
+        self.collector.steps = self.resumed_at = self.updated_at = state["step"]
+        self.best_return = state["best_return"]
+        self.summary.load_state_dict(state["summary"])
+
+
+def spec_to_tree(spec: BehaviorSpec) -> dict[str, Any]:
+    """The spec as plain values."""
+    tree = asdict(spec)
+    for observation in tree["observations"]:
+        observation["shape"] = list(observation["shape"])
+    tree["observations"] = list(tree["observations"])
+    tree["action"]["discrete_branches"] = list(tree["action"]["discrete_branches"])
+    return tree
+
+
+def spec_from_tree(tree: Mapping[str, Any]) -> BehaviorSpec:
+    """The spec that `spec_to_tree` wrote."""
+    observations = tuple(
+        ObservationSpec(**{**observation, "shape": tuple(observation["shape"])}) for observation in tree["observations"]
+    )
+    action = {**tree["action"], "discrete_branches": tuple(tree["action"]["discrete_branches"])}
+    return BehaviorSpec(observations, ActionSpec(**action))
+
+
+def check_spec(behavior: str, trained: BehaviorSpec, found: BehaviorSpec) -> None:
+    """Refuse an environment that differs from the one a policy was trained on."""
+    if trained != found:
+        raise UserError(
+            f"behavior '{behavior}': the environment does not fit the trained policy\n"
+            f"  trained on: {trained}\n  found:      {found}"
+        )

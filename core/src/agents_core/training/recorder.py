@@ -1,0 +1,152 @@
+"""What a run leaves behind while it trains: statistics, evaluations, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from agents_core.config import Experiment
+from agents_core.contracts.stats import StatsWriter
+from agents_core.registry import Registry
+from agents_core.timers import Timers
+from agents_core.training.checkpoint import CheckpointStore
+from agents_core.training.checkpoint_files import Snapshot
+from agents_core.training.clock import RunClock
+from agents_core.training.evaluator import Evaluator
+from agents_core.training.interval import Interval
+from agents_core.training.learner import Learner
+from agents_core.training.summary import record_gauges
+
+EVALUATIONS_A_RUN = 10
+
+
+class Recorder:
+    """Writes summaries, evaluates and saves the learners of a run, each when it is due."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        registry: Registry,
+        store: CheckpointStore,
+        writers: Sequence[StatsWriter],
+        evaluator: Evaluator,
+        timers: Timers,
+        clock: RunClock,
+    ) -> None:
+        self._experiment = experiment
+        self._registry = registry
+        self._store = store
+        self._writers = writers
+        self._evaluator = evaluator
+        self._timers = timers
+        self._clock = clock
+        self._evaluations: dict[str, Interval] = {}
+        self._checkpoints: dict[str, Interval] = {}
+        self._saved_steps: dict[str, int] = {}
+        self._evaluated_steps: dict[str, int] = {}
+
+    def progress(self, learner: Learner) -> None:
+        """Show where the behavior is."""
+        stats = learner.summary.progress(learner.step, self._clock.working_seconds)
+        for writer in self._writers:
+            writer.progress(learner.name, learner.step, stats)
+
+    def summarise(self, learner: Learner) -> None:
+        """Write the summary of a behavior."""
+        stats = learner.summary.take(learner.step, self._clock.working_seconds)
+        record_gauges(self._timers, learner.name, stats)
+        for writer in self._writers:
+            writer.write(learner.name, learner.step, self._clock.wall_seconds, stats)
+
+    def after_update(self, learner: Learner, learners: Mapping[str, Learner], stats: Mapping[str, float]) -> bool:
+        """Evaluate and save what is due after an update of `learner`.
+
+        Returns:
+            Whether a checkpoint was saved.
+        """
+        self._registry.update_finished(behavior=learner.name, step=learner.step, stats=stats)
+        best: set[str] = set()
+        if self._is_evaluation_due(learner):
+            best = self._evaluate(learners)
+        due = self._interval(self._checkpoints, learner, self._experiment.checkpoints.interval).is_due(learner.step)
+        if due and not self._evaluates(learner) and _improves(learner, learner.summary.recent_return):
+            best.add(learner.name)
+        if due or best:
+            self.save(learners, best)
+        return due or bool(best)
+
+    def finish(self, learners: Mapping[str, Learner]) -> None:
+        """Evaluate what was trained since the last evaluation, and stop."""
+        is_changed = any(
+            self._evaluates(learner) and self._evaluated_steps.get(name) != learner.updated_at
+            for name, learner in learners.items()
+        )
+        self.stop(learners, self._evaluate(learners) if is_changed else ())
+
+    def stop(self, learners: Mapping[str, Learner], best: Collection[str] = ()) -> None:
+        """Write the last summaries and save what was not saved yet."""
+        self.write_last_summaries(learners.values())
+        if best or any(self._saved_steps.get(name) != learner.step for name, learner in learners.items()):
+            self.save(learners, best)
+
+    def write_last_summaries(self, learners: Iterable[Learner]) -> None:
+        """Write what was gathered since the last summary of each behavior."""
+        for learner in learners:
+            if learner.summary.has_news(learner.step):
+                self.summarise(learner)
+
+    def save(self, learners: Mapping[str, Learner], best: Collection[str] = ()) -> None:
+        """Save all behaviors at this moment."""
+        snapshots = {
+            name: Snapshot(
+                learner.step, learner.trainer.policy_state(), learner.trainer.state_dict(), learner.state_dict()
+            )
+            for name, learner in learners.items()
+        }
+        with self._timers.time("save"):
+            paths = self._store.save(snapshots, {"clock": self._clock.state_dict()}, best=best)
+        for name, path in paths.items():
+            self._saved_steps[name] = learners[name].step
+            self._registry.checkpoint_saved(behavior=name, step=learners[name].step, path=path)
+
+    def _is_evaluation_due(self, learner: Learner) -> bool:
+        return self._interval(self._evaluations, learner, self._evaluation_interval(learner)).is_due(learner.step)
+
+    def _evaluate(self, learners: Mapping[str, Learner]) -> set[str]:
+        """Evaluate all behaviors; the names of those that were never better."""
+        policies = {name: learner.trainer.policy for name, learner in learners.items()}
+        with self._timers.time("evaluate"):
+            results = self._evaluator.evaluate(policies, self._experiment.evaluation.episodes)
+        best = set()
+        for name, learner in learners.items():
+            result = results[name]
+            stats = {"eval/mean_return": result.mean_return, "eval/mean_length": result.mean_length}
+            learner.summary.add_stats(stats)
+            self._is_evaluation_due(learner)
+            self._evaluated_steps[name] = learner.updated_at
+            self._registry.evaluation_finished(behavior=name, step=learner.step, stats=stats)
+            if _improves(learner, result.mean_return):
+                best.add(name)
+        return best
+
+    def _evaluates(self, learner: Learner) -> bool:
+        return self._evaluator.is_possible and self._evaluation_interval(learner) > 0
+
+    def _evaluation_interval(self, learner: Learner) -> int:
+        if not self._evaluator.is_possible:
+            return 0
+        interval = self._experiment.evaluation.interval
+        return max(1, learner.section.max_steps // EVALUATIONS_A_RUN) if interval is None else interval
+
+    @staticmethod
+    def _interval(intervals: dict[str, Interval], learner: Learner, every: int) -> Interval:
+        if learner.name not in intervals:
+            intervals[learner.name] = Interval(every, learner.resumed_at)
+        return intervals[learner.name]
+
+
+def _improves(learner: Learner, mean_return: float | None) -> bool:
+    """Whether this is the behavior's best return so far, which it then is."""
+    if mean_return is None or (learner.best_return is not None and mean_return <= learner.best_return):
+        return False
+    learner.best_return = mean_return
+    return True
