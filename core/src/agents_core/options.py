@@ -35,10 +35,10 @@ class ConfigModel(BaseModel):
 class ScheduleModel(ConfigModel):
     """A scheduled value written out."""
 
-    schedule: Literal["constant", "linear"] = Field("linear", description="How the value moves over the run.")
+    schedule: Literal["constant", "linear"] = Field(default="linear", description="How the value moves over the run.")
     initial: float = Field(description="Value at the first step.")
-    final: float | None = Field(None, description="Value at `max_steps`, 0 if not given; linear only.")
-    floor: float | None = Field(None, description="Never below this.")
+    final: float | None = Field(default=None, description="Value at `max_steps`, 0 if not given; linear only.")
+    floor: float | None = Field(default=None, description="Never below this.")
 
 
 _NUMBER = TypeAdapter(Annotated[float, Field(allow_inf_nan=False)])
@@ -124,15 +124,19 @@ a run refuses to start. Also inside a list or a union: `DataPath | list[DataPath
 class RewardSignalConfig(ConfigModel):
     """Keys that every reward signal has; a signal's own model derives from it."""
 
-    strength: NonNegativeSchedule = Field(Schedule(1.0), description="Factor on the reward in the objective.")
-    gamma: float = Field(0.99, ge=0, le=1, description="Discount of the signal's return.")
+    strength: NonNegativeSchedule = Field(default=Schedule(1.0), description="Factor on the reward in the objective.")
+    gamma: float = Field(default=0.99, ge=0, le=1, description="Discount of the signal's return.")
 
 
 class NetworkConfig(ConfigModel):
     """The `network:` section of a behavior."""
 
-    hidden_units: int = Field(128, ge=1, le=8192, description="Width of each hidden layer.")
-    num_layers: int = Field(2, ge=1, le=16, description="Hidden layers.")
-    activation: Literal["tanh", "relu", "swish"] = Field("tanh", description="Non-linearity of the hidden layers.")
-    normalize: bool = Field(False, description="Normalise vector observations by their running mean and deviation.")
-    shared: bool = Field(False, description="Let actor and critic share the body.")
+    hidden_units: int = Field(default=128, ge=1, le=8192, description="Width of each hidden layer.")
+    num_layers: int = Field(default=2, ge=1, le=16, description="Hidden layers.")
+    activation: Literal["tanh", "relu", "swish"] = Field(
+        default="tanh", description="Non-linearity of the hidden layers."
+    )
+    normalize: bool = Field(
+        default=False, description="Normalise vector observations by their running mean and deviation."
+    )
+    shared: bool = Field(default=False, description="Let actor and critic share the body.")

@@ -14,10 +14,10 @@ _DEVICE = re.compile(r"auto|cpu|mps|cuda(:[0-9]+)?")
 class CheckpointConfig(ConfigModel):
     """The `checkpoints:` section."""
 
-    interval: int = Field(50_000, ge=1, description="Steps between two checkpoints.")
-    keep: int = Field(5, ge=1, description="Checkpoints that are kept, `best` and `last` apart.")
+    interval: int = Field(default=50_000, ge=1, description="Steps between two checkpoints.")
+    keep: int = Field(default=5, ge=1, description="Checkpoints that are kept, `best` and `last` apart.")
     exact: bool = Field(
-        False,
+        default=False,
         description="Cut open trajectories and reset environments at each checkpoint, so that a resumed run ends "
         "with the same weights bit for bit as one that was not stopped.",
     )
@@ -27,19 +27,22 @@ class EvaluationConfig(ConfigModel):
     """The `evaluation:` section."""
 
     interval: int | None = Field(
-        None, ge=0, description="Steps between two evaluations; null = ten evaluations a run, 0 = none."
+        default=None, ge=0, description="Steps between two evaluations; null = ten evaluations a run, 0 = none."
     )
-    episodes: int = Field(10, ge=1, description="Episodes of each evaluation.")
+    episodes: int = Field(default=10, ge=1, description="Episodes of each evaluation.")
 
 
 class TorchConfig(ConfigModel):
     """The `torch:` section."""
 
     threads: int | None = Field(
-        None, ge=1, le=1024, description="Threads of torch; null = as many as pay off for the size of the networks."
+        default=None,
+        ge=1,
+        le=1024,
+        description="Threads of torch; null = as many as pay off for the size of the networks.",
     )
-    device: str = Field("auto", description="Where networks are trained: auto, cpu, cuda, cuda:N or mps.")
-    compile: bool = Field(False, description="Compile networks with torch.compile.")
+    device: str = Field(default="auto", description="Where networks are trained: auto, cpu, cuda, cuda:N or mps.")
+    compile: bool = Field(default=False, description="Compile networks with torch.compile.")
 
     @field_validator("device")
     @classmethod
@@ -52,28 +55,31 @@ class TorchConfig(ConfigModel):
 class GeneralConfig(ConfigModel):
     """Keys of the whole experiment, beside the sections that components fill."""
 
-    seed: int = Field(1, ge=0, le=2**63 - 1, description="Source of all randomness of the run.")
+    seed: int = Field(default=1, ge=0, le=2**63 - 1, description="Source of all randomness of the run.")
     plugins: tuple[str, ...] = Field(
-        (), description="Local plugins: Python files, relative to this one, or names of modules."
+        default=(), description="Local plugins: Python files, relative to this one, or names of modules."
     )
     requires: tuple[str, ...] = Field(
-        (), description="Distributions that must be installed, such as agents-ppo>=0.1; checked before anything else."
+        default=(),
+        description="Distributions that must be installed, such as agents-ppo>=0.1; checked before anything else.",
     )
-    checkpoints: CheckpointConfig = Field(default_factory=CheckpointConfig, description="When the run is saved.")
-    evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig, description="When the policy is measured.")
-    torch: TorchConfig = Field(default_factory=TorchConfig, description="How torch computes.")
+    checkpoints: CheckpointConfig = Field(default=CheckpointConfig(), description="When the run is saved.")
+    evaluation: EvaluationConfig = Field(default=EvaluationConfig(), description="When the policy is measured.")
+    torch: TorchConfig = Field(default=TorchConfig(), description="How torch computes.")
 
 
 class InstancesConfig(ConfigModel):
     """Keys of `environment:` that every environment has."""
 
-    num_envs: int = Field(1, ge=1, le=65_536, description="Environments that run side by side.")
+    num_envs: int = Field(default=1, ge=1, le=65_536, description="Environments that run side by side.")
 
 
 class ScopeConfig(ConfigModel):
     """Keys of a behavior, beside its trainer and its reward signals."""
 
-    max_steps: int = Field(500_000, ge=1, description="Steps (decisions of all agents together) to train for.")
-    time_horizon: int = Field(64, ge=1, description="Longest trajectory; where it is cut, its value is estimated.")
-    summary_freq: int = Field(10_000, ge=1, description="Steps between two summaries of statistics.")
-    network: NetworkConfig = Field(default_factory=NetworkConfig, description="Policy and value networks.")
+    max_steps: int = Field(default=500_000, ge=1, description="Steps (decisions of all agents together) to train for.")
+    time_horizon: int = Field(
+        default=64, ge=1, description="Longest trajectory; where it is cut, its value is estimated."
+    )
+    summary_freq: int = Field(default=10_000, ge=1, description="Steps between two summaries of statistics.")
+    network: NetworkConfig = Field(default=NetworkConfig(), description="Policy and value networks.")
