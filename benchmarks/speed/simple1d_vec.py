@@ -11,16 +11,20 @@ from stable_baselines3.common.vec_env import VecEnv
 
 
 class Simple1DVecEnv(VecEnv):
-    """A position in [-1, 1], moved by the action clamped to ±0.1; reaching the shown goal (±1) gives 1, the other -1.
+    """The same task as `agents_core.testing.toys.Simple1D` with continuous actions.
 
-    Every step costs 0.001, which the end gives back. It does the work of the agents' toy and nothing else: only
-    finished episodes touch Python objects, as the interface asks for.
+    Only finished episodes touch Python objects, as the interface asks for.
     """
+
+    STEP = 0.1
+    COST = 0.001
+    FEWEST_STEPS = 10
+    LIMIT = 1000
 
     def __init__(self, num_agents: int, seed: int) -> None:
         super().__init__(num_agents, spaces.Box(-1, 1, (1,), np.float32), spaces.Box(-1, 1, (1,), np.float32))
         self._random = np.random.default_rng(seed)
-        self._position = np.zeros(num_agents, np.float32)
+        self._position = np.zeros(num_agents)
         self._goal = np.zeros((num_agents, 1), np.float32)
         self._return = np.zeros(num_agents, np.float32)
         self._length = np.zeros(num_agents, np.int64)
@@ -34,18 +38,22 @@ class Simple1DVecEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> Any:
-        self._position += np.clip(self._actions[:, 0], -0.1, 0.1)
-        np.clip(self._position, -1, 1, out=self._position)
-        done = np.abs(self._position) >= 1
-        reward = np.full(self.num_envs, -0.001, np.float32)
-        reward[done] += np.sign(self._position[done]) * self._goal[done, 0]
+        self._position += np.clip(self._actions[:, 0], -self.STEP, self.STEP)
+        arrived = np.abs(self._position) > 1 - 1e-6
+        reward = np.full(self.num_envs, -self.COST, np.float32)
+        if arrived.any():
+            side = np.sign(self._position) * self._goal[:, 0]
+            reward[arrived] += (side * (1 + self.FEWEST_STEPS * self.COST))[arrived]
         self._return += reward
         self._length += 1
+        truncated = ~arrived & (self._length >= self.LIMIT)
+        done = arrived | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         (finished,) = done.nonzero()
         for agent in finished:
             infos[agent] = {
                 "terminal_observation": self._goal[agent].copy(),
+                "TimeLimit.truncated": bool(truncated[agent]),
                 "episode": {"r": float(self._return[agent]), "l": int(self._length[agent]), "t": 0.0},
             }
         if len(finished):
@@ -56,7 +64,7 @@ class Simple1DVecEnv(VecEnv):
         self._position[agents] = 0
         self._return[agents] = 0
         self._length[agents] = 0
-        self._goal[agents, 0] = self._random.choice([-1.0, 1.0], len(agents))
+        self._goal[agents, 0] = self._random.integers(0, 2, len(agents)) * 2 - 1
 
     def close(self) -> None:
         """Nothing is held."""
