@@ -81,8 +81,8 @@ def main() -> None:
     goals = [goal for goal in GOALS if not options.config or goal.config in options.config]
     jobs = [(goal, seed) for goal in goals for seed in range(1, (options.seeds or goal.seeds) + 1)]
     with ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = pool.map(lambda job: _score(*job, options.results), jobs)
-        scores = dict(zip(jobs, outcomes, strict=True))
+        outcomes = {job: pool.submit(_score, *job, options.results) for job in jobs}
+        scores = {job: outcome.result() for job, outcome in outcomes.items()}
     sys.exit(0 if _report(goals, scores) else 1)
 
 

@@ -1,11 +1,10 @@
-"""What a process has used so far."""
+"""What a process has used so far; needs a POSIX system."""
 
 from __future__ import annotations
 
 import os
+import resource
 import sys
-
-import psutil
 
 
 def cpu_seconds() -> float:
@@ -16,9 +15,5 @@ def cpu_seconds() -> float:
 
 def peak_mib() -> float:
     """Largest resident memory of this process, in MiB."""
-    if sys.platform == "win32":
-        return float(psutil.Process().memory_info().peak_wset) / 2**20
-    import resource
-
     # Linux counts in KiB, macOS in bytes.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

@@ -7,12 +7,13 @@ from typing import Any
 
 import stable_baselines3
 import torch
-from speed.process import cpu_seconds, peak_mib
-from speed.simple1d_vec import Simple1DVecEnv
-from speed.tasks import Measurement, Task
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv, VecNormalize
+
+from speed.process import cpu_seconds, peak_mib
+from speed.simple1d_vec import Simple1DVecEnv
+from speed.tasks import Measurement, Task
 
 
 class Stopwatch(BaseCallback):
