@@ -28,6 +28,7 @@ from agents_core.registry.hookcalls import call, implementations
 from agents_core.registry.metadata import DistributionMetadata
 from agents_core.registry.names import describe, is_component_name, nearest, one_line
 from agents_core.registry.records import Component, Origin, PluginCommand, PluginRecord
+from agents_core.registry.targets import why_missing, why_no_model
 
 REGISTRATION_HOOKS: Mapping[str, tuple[Kind, type[ComponentSpec]]] = {
     "agents_trainers": ("trainer", TrainerSpec),
@@ -130,15 +131,34 @@ class _Offer:
     def _ask(self, hook: str, implementation: pluggy.HookImpl) -> None:
         if hook == COMMANDS_HOOK:
             for command in _specs(hook, call(implementation, hook), CommandSpec):
-                _check_spec(hook, command, ("command",), command.help)
+                self._check_spec(hook, command, ("command",), command.help)
                 self.commands.append(PluginCommand(command, self._origin))
                 _refuse_twice(hook, [known.name for known in self.commands])
         elif hook in REGISTRATION_HOOKS:
             kind, wanted = REGISTRATION_HOOKS[hook]
             for spec in _specs(hook, call(implementation, hook), wanted):
-                _check_spec(hook, spec, ("factory", "config"), spec.summary)
+                self._check_spec(hook, spec, ("factory", "config"), spec.summary)
                 self.components.append(Component(kind, spec, self._origin))
                 _refuse_twice(hook, [known.name for known in self.components if known.kind == kind])
+
+    def _check_spec(self, hook: str, spec: ComponentSpec | CommandSpec, targets: Sequence[str], line: object) -> None:
+        """A usable name, a line for lists, and `module:attribute` strings that could be imported."""
+        if not isinstance(spec.name, str) or not is_component_name(spec.name):
+            raise RejectedPluginError(
+                f"{hook} offers the name {spec.name!r}; "
+                "names are lower-case letters, digits and single '-' or '_' inside"
+            )
+        if not isinstance(line, str) or not line.strip():
+            raise RejectedPluginError(f"{hook} offers '{spec.name}' without a line for lists")
+        for field in targets:
+            target = getattr(spec, field)
+            if not isinstance(target, str) or not _TARGET.fullmatch(target):
+                raise RejectedPluginError(
+                    f"{hook}: {field} of '{spec.name}' is {target!r}, expected 'module:attribute'"
+                )
+            problem = why_missing(target) or (why_no_model(target) if field == "config" else None)
+            if problem is not None:
+                raise RejectedPluginError(f"{hook}: {field} '{target}' of '{spec.name}': {problem}")
 
     def roll_back(self, manager: pluggy.PluginManager) -> None:
         """Unregister the plugin, also where `register` itself failed: pluggy before 1.7 leaves half of it behind."""
@@ -174,20 +194,6 @@ def _specs(hook: str, returned: object, wanted: type[_SpecT]) -> Sequence[_SpecT
 
 def _kind_of(value: object) -> str:
     return "None" if value is None else f"a value of type {type(value).__name__}"
-
-
-def _check_spec(hook: str, spec: ComponentSpec | CommandSpec, targets: Sequence[str], line: object) -> None:
-    """A usable name, a line for lists, and `module:attribute` strings that could be imported."""
-    if not isinstance(spec.name, str) or not is_component_name(spec.name):
-        raise RejectedPluginError(
-            f"{hook} offers the name {spec.name!r}; names are lower-case letters, digits and single '-' or '_' inside"
-        )
-    if not isinstance(line, str) or not line.strip():
-        raise RejectedPluginError(f"{hook} offers '{spec.name}' without a line for lists")
-    for field in targets:
-        target = getattr(spec, field)
-        if not isinstance(target, str) or not _TARGET.fullmatch(target):
-            raise RejectedPluginError(f"{hook}: {field} of '{spec.name}' is {target!r}, expected 'module:attribute'")
 
 
 def _refuse_twice(hook: str, names: Sequence[str]) -> None:
