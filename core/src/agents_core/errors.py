@@ -6,10 +6,11 @@ from __future__ import annotations
 class AgentsError(Exception):
     """Base of every error that the command line reports as one message.
 
-    `exit_code` is what the `agents` command ends with.
+    `exit_code` is what the `agents` command ends with, `heading` what stands before the message.
     """
 
     exit_code = 1
+    heading = "Error: "
 
 
 class UserError(AgentsError):

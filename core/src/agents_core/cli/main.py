@@ -82,7 +82,7 @@ class LazyGroup(click.Group):
 
             if error.__cause__ is not None:
                 report_traceback(error.__cause__)
-            click.echo(f"Error: {error}", err=True)
+            click.echo(f"{error.heading}{error}", err=True)
             raise click.exceptions.Exit(error.exit_code) from error
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)

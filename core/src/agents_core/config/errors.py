@@ -39,11 +39,13 @@ class Mistake:
 
 
 class ConfigError(UserError):
-    """An experiment with mistakes; its text has one line for each.
+    """An experiment with mistakes; its text has one line for each, and nothing before it, so that editors jump there.
 
     Attributes:
         mistakes: In the order of the file.
     """
+
+    heading = ""
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = tuple(sorted(_without_repeats(mistakes), key=lambda mistake: mistake.position.order))

@@ -83,9 +83,10 @@ def resolve(
     for change in changes:
         if change not in early:
             root = apply(root, change)
-    experiment = read_experiment(root, SectionReader(registry, folder, mistakes))
+    reader = SectionReader(registry, folder, mistakes)
+    experiment = read_experiment(root, reader)
     if mistakes or experiment is None:
-        raise ConfigError(mistakes)
+        raise ConfigError(mistakes) from reader.cause
     return Resolved(experiment, root)
 
 
@@ -133,13 +134,15 @@ def _load_local_plugins(root: Table, registry: Registry, folder: Path) -> None:
 
 def _for_each(texts: Sequence[Scalar], action: Callable[[str], None]) -> None:
     mistakes = []
+    cause: BaseException | None = None
     for scalar in texts:
         try:
             action(str(scalar.value))
         except UserError as error:
             mistakes.append(Mistake(scalar.position, (), str(error)))
+            cause = cause or error.__cause__
     if mistakes:
-        raise ConfigError(mistakes)
+        raise ConfigError(mistakes) from cause
 
 
 def _texts(root: Table, key: str) -> list[Scalar]:

@@ -39,26 +39,23 @@ def parse(text: str) -> Override:
         ConfigError: It has no such form, or the value is not YAML.
     """
     position = Position(f"--set {text}")
-    path: list[str] = []
-    quoted: list[bool] = []
+    keys: list[str] = []
     index = 0
-    while True:
-        match = _KEY.match(text, index)
-        if match is None:
-            raise _no_override(position)
-        double, single, bare = match.groups()
-        path.append(
-            bare if bare is not None else (double or "").replace('""', '"') or (single or "").replace("''", "'")
-        )
-        quoted.append(bare is None)
-        index = match.end()
-        if text[index : index + 1] != ".":
+    while match := _KEY.match(text, index):
+        keys.append(match[0])
+        index = match.end() + 1
+        if text[match.end() : index] != ".":
             break
-        index += 1
-    if text[index : index + 1] != "=":
+    if match is None or text[index - 1 : index] != "=":
         raise _no_override(position)
-    reaches_all = path[:2] == ["behaviors", EVERY] and not quoted[1]
-    return Override(tuple(path), reaches_all, _read_value(text[index + 1 :], position), position)
+    reaches_all = keys[:2] == ["behaviors", EVERY]
+    path = tuple(_unquoted(key) for key in keys)
+    return Override(path, reaches_all, _read_value(text[index:], position), position)
+
+
+def _unquoted(key: str) -> str:
+    quote = key[0]
+    return key[1:-1].replace(quote * 2, quote) if quote in "\"'" else key
 
 
 def _no_override(position: Position) -> ConfigError:

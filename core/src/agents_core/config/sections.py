@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -30,6 +29,8 @@ class SectionReader:
         self.directory = directory
         self.mistakes = mistakes
         self.missing_files: dict[Path, str] = {}
+        self.cause: BaseException | None = None
+        """The exception that broke the first plugin which the experiment needs and cannot have."""
 
     def refuse(self, position: Position, path: KeyPath, message: str) -> None:
         """Note a mistake."""
@@ -73,6 +74,7 @@ class SectionReader:
             return name, self.registry.find(kind, name)
         except UserError as error:
             self.refuse(position, path, str(error))
+            self.cause = self.cause or error.__cause__
             return None
 
     def choices(self, kind: Kind) -> str:
@@ -86,6 +88,7 @@ class SectionReader:
             model = component.load_config()
         except UserError as error:
             self.refuse(place.position, place.path, str(error))
+            self.cause = self.cause or error.__cause__
             return None
         owned = replace(place, owner=f"{component.title} of {component.origin.label}")
         config = self.model(model, table, owned)
@@ -131,10 +134,6 @@ class SectionReader:
                 where = show_path((*place.path, *keys))
                 line = f"{position}: {where}: no such file or folder: {file} ({place.owner})"
                 self.missing_files.setdefault(file, line)
-
-    def in_order(self, sections: Mapping[str, Section | None]) -> dict[str, Section]:
-        """Those that have no mistake."""
-        return {name: section for name, section in sections.items() if section is not None}
 
 
 def _follow(table: Table, keys: KeyPath) -> Node | None:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-Comment = Callable[[tuple[str, ...]], str]
+Comment = Callable[[tuple[str, ...], object], str]
 
 _PLAIN = re.compile(r"[A-Za-z_/](?:[A-Za-z0-9_./+:?=@ -]*[A-Za-z0-9_./+?=-])?")
 _NOT_TEXT = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
@@ -14,11 +14,11 @@ _NOT_TEXT = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
 _INDENT = "  "
 
 
-def to_yaml(values: Mapping[str, object], comment: Comment = lambda _path: "") -> str:
+def to_yaml(values: Mapping[str, object], comment: Comment = lambda _path, _value: "") -> str:
     """A mapping as block-style YAML.
 
     Args:
-        comment: What to write behind the value under some keys; empty for nothing.
+        comment: What to write behind a value, given the keys that lead to it and the value; empty for nothing.
     """
     return "\n".join(_table(values, (), comment)) + "\n"
 
@@ -28,11 +28,12 @@ def _table(values: Mapping[str, object], path: tuple[str, ...], comment: Comment
     for key, value in values.items():
         here = (*path, key)
         start = f"{_INDENT * len(path)}{scalar(key)}:"
+        note = comment(here, value)
+        behind = f"  # {' '.join(note.split())}" if note else ""
         if isinstance(value, Mapping) and value:
-            lines += [start, *_table(value, here, comment)]
+            lines += [start + behind, *_table(value, here, comment)]
         else:
-            note = comment(here)
-            lines.append(f"{start} {flow(value)}" + (f"  # {note}" if note else ""))
+            lines.append(f"{start} {flow(value)}{behind}")
     return lines
 
 
