@@ -38,7 +38,7 @@ def value_loss(values: Tensor, returns: Tensor, old_values: Tensor, clip_range: 
 
 def approximate_kl(log_ratio: Tensor) -> Tensor:
     """Estimate of KL(π_old ‖ π) by the mean of (ρ - 1) - log ρ (Schulman 2020): never negative, little variance."""
-    return (torch.expm1(log_ratio) - log_ratio).mean()
+    return ((log_ratio.exp() - 1) - log_ratio).mean()
 
 
 def clip_fraction(ratio: Tensor, epsilon: float) -> Tensor:

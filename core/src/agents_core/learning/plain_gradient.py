@@ -54,7 +54,6 @@ class _Distribution:
         """Joint log-probability float32[n], and joint entropy: float32[n], or a number if it is the same everywhere."""
         log_prob: Floats = np.zeros(outputs.shape[1], np.float32)
         entropy: Floats | float = 0.0
-        self._taken = taken
         if self._continuous:
             self._inverse_std = np.exp(-self._log_std)[:, None]
             self._scaled = np.subtract(taken.raw.T, outputs[: self._continuous])
@@ -75,10 +74,11 @@ class _Distribution:
             total = np.add.reduce(probs, axis=0)
             probs /= total
             log_probs -= np.log(total)
-            log_prob += log_probs[taken.discrete[:, branch], rows]
+            chosen = taken.discrete[:, branch] * len(rows) + rows
+            log_prob += log_probs.ravel().take(chosen)
             branch_entropy = -np.add.reduce(probs * log_probs, axis=0)
             entropy = entropy + branch_entropy
-            self._choices.append((log_probs, probs, branch_entropy))
+            self._choices.append((log_probs, probs, branch_entropy, chosen))
         return log_prob, entropy
 
     def backward(self, log_prob_gradient: Floats, entropy_gradient: float, out: Floats) -> None:
@@ -96,16 +96,15 @@ class _Distribution:
             rows = len(log_prob_gradient)
             np.dot(self._squared, log_prob_gradient, out=self._log_std_gradient)
             self._log_std_gradient += rows * entropy_gradient - np.add.reduce(log_prob_gradient)
-        rows_index = np.arange(len(log_prob_gradient))
         for branch, part in enumerate(self._branches):
             # ∂ log p_a / ∂ logit_i = [i = a] - p_i and ∂H / ∂ logit_i = -p_i (log p_i + H)
-            log_probs, probs, entropy = self._choices[branch]
+            log_probs, probs, entropy, chosen = self._choices[branch]
             gradient = out[self._continuous :][part]
             np.add(log_probs, entropy, out=gradient)
             gradient *= -entropy_gradient
             gradient -= log_prob_gradient
             gradient *= probs
-            gradient[self._taken.discrete[:, branch], rows_index] += log_prob_gradient
+            gradient.reshape(-1)[chosen] += log_prob_gradient
 
 
 class PlainGradient(LossGradient):
@@ -193,9 +192,11 @@ class PlainGradient(LossGradient):
         self._distribution.backward(by_log_prob, -weights.beta / size, gradient)
 
         loss = -float(np.add.reduce(np.minimum(surrogate, clipped))) / size
-        kl = float(np.add.reduce(np.expm1(log_ratio) - log_ratio)) / size
-        outside = np.count_nonzero(np.abs(ratio - 1) > weights.epsilon) / size
-        return loss, float(np.mean(entropy)), kl, outside
+        off = ratio - 1
+        kl = float(np.add.reduce(off - log_ratio)) / size
+        outside = float(np.count_nonzero(np.abs(off) > weights.epsilon)) / size
+        mean_entropy = entropy if isinstance(entropy, float) else float(np.add.reduce(entropy)) / size
+        return loss, mean_entropy, kl, outside
 
     def _value_loss(self, values: Floats, rows: Ints, weights: LossWeights, gradient: Floats) -> float:
         """Value loss; writes its gradient."""

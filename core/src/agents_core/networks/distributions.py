@@ -16,7 +16,7 @@ from torch import Tensor
 from agents_core.spec import ActionSpec
 
 ILLEGAL = -1e30
-"""Logit of an action that the mask forbids; its probability is exactly 0, and 0 · ILLEGAL is 0 where 0 · -inf is NaN."""
+"""Logit of an action that the mask forbids: its probability is exactly 0, and 0 · ILLEGAL is 0, not NaN."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,10 @@ class Body(nn.Module):
         encoders = [build_encoder(*pair) for pair in zip(spec.observations, normalisers, strict=True)]
         widths = [sum(encoder.output_size for encoder in encoders)] + [config.hidden_units] * config.num_layers
         self.encoders = nn.ModuleList(encoders)
-        self.layers = nn.ModuleList(
+        self.linear_layers = [
             orthogonal_linear(inputs, outputs, math.sqrt(2), generator) for inputs, outputs in pairwise(widths)
-        )
+        ]
+        self.layers = nn.ModuleList(self.linear_layers)
         self.output_size = config.hidden_units
         self._activation = ACTIVATIONS[config.activation]
 
@@ -93,6 +94,6 @@ class Body(nn.Module):
         """float32[n, output_size] of one tensor [n, *shape] for each observation."""
         codes = [encoder(observation) for encoder, observation in zip(self.encoders, observations, strict=True)]
         hidden = codes[0] if len(codes) == 1 else torch.cat(codes, dim=1)
-        for layer in self.layers:
+        for layer in self.linear_layers:
             hidden = self._activation(layer(hidden))
         return hidden

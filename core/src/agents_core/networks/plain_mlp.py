@@ -86,19 +86,33 @@ def aligned(*shape: int) -> Tensor:
     return torch.empty(shape, dtype=torch.float32)
 
 
+class _Hidden:
+    """Memory of one hidden layer over a number of rows; tensors and arrays are views of the same numbers."""
+
+    def __init__(self, width: int, rows: int) -> None:
+        self.with_ones = aligned(width + 1, rows)
+        self.with_ones[-1] = 1
+        self.transposed = self.with_ones.t()
+        self.tensor = self.with_ones[:-1]
+        self.array: Floats = self.tensor.numpy()
+        self.gradient = aligned(width, rows)
+        self.gradient_array: Floats = self.gradient.numpy()
+        self.kept = np.empty((width, rows), np.float32)
+
+
 class _Workspace:
     """Memory of one forward and backward pass over a number of rows."""
 
     def __init__(self, widths: Sequence[int], rows: int) -> None:
         self.inputs = aligned(rows, widths[0] + 1)
         self.inputs[:, -1] = 1
-        self.hidden = [aligned(width + 1, rows) for width in widths[1:-1]]
-        for hidden in self.hidden:
-            hidden[-1] = 1
+        self.input_array: Floats = self.inputs.numpy()
+        self.transposed_inputs = self.inputs.t()
+        self.hidden = [_Hidden(width, rows) for width in widths[1:-1]]
         self.output = aligned(widths[-1], rows)
+        self.output_array: Floats = self.output.numpy()
         self.output_gradient = aligned(widths[-1], rows)
-        self.gradients = [aligned(width, rows) for width in widths[1:-1]]
-        self.kept = [np.empty((width, rows), np.float32) for width in widths[1:-1]]
+        self.output_gradient_array: Floats = self.output_gradient.numpy()
 
 
 class PlainMlp:
@@ -116,50 +130,42 @@ class PlainMlp:
         self._activation = ACTIVATIONS[activation]
         self._widths = [self._weights[0].shape[1] - 1, *(len(weights) for weights in self._weights)]
         self._workspaces: dict[int, _Workspace] = {}
-        self._current = self._use(0)
+        self._current = _Workspace(self._widths, 0)
 
-    def _use(self, rows: int) -> _Workspace:
+    def inputs(self, rows: int) -> Floats:
+        """Where `forward` reads its input from, float32[rows, in + 1]; the last column holds ones, leave them."""
         workspace = self._workspaces.get(rows)
         if workspace is None:
             if len(self._workspaces) >= _KEPT_WORKSPACES:
                 self._workspaces.clear()
             workspace = self._workspaces[rows] = _Workspace(self._widths, rows)
         self._current = workspace
-        return workspace
-
-    def inputs(self, rows: int) -> Floats:
-        """Where `forward` reads its input from, float32[rows, in + 1]; the last column holds ones, leave them."""
-        inputs: Floats = self._use(rows).inputs.numpy()
-        return inputs
+        return workspace.input_array
 
     def forward(self) -> Floats:
         """Outputs for `inputs`, float32[out, rows], overwritten by the next call for as many rows."""
-        space = self._current
-        below = space.inputs.t()
-        for weights, hidden, kept in zip(self._weights[:-1], space.hidden, space.kept, strict=True):
-            activated = hidden[:-1]
-            torch.mm(weights, below, out=activated)
-            self._activation.apply(activated.numpy(), kept)
-            below = hidden
-        output: Floats = torch.mm(self._weights[-1], below, out=space.output).numpy()
-        return output
+        space, below = self._current, self._current.transposed_inputs
+        for weights, hidden in zip(self._weights, space.hidden, strict=False):
+            torch.mm(weights, below, out=hidden.tensor)
+            self._activation.apply(hidden.array, hidden.kept)
+            below = hidden.with_ones
+        torch.mm(self._weights[-1], below, out=space.output)
+        return space.output_array
 
     @property
     def output_gradient(self) -> Floats:
         """Where `backward` reads the gradient of its output from, float32[out, rows]."""
-        gradient: Floats = self._current.output_gradient.numpy()
-        return gradient
+        return self._current.output_gradient_array
 
     def backward(self) -> None:
         """Write the gradient of all layers into their blocks, after `forward`."""
-        space = self._current
-        above = space.output_gradient
+        space, above = self._current, self._current.output_gradient
         for layer in range(len(self._weights) - 1, 0, -1):
-            hidden, gradient = space.hidden[layer - 1], space.gradients[layer - 1]
-            torch.mm(above, hidden.t(), out=self._gradients[layer])
-            torch.mm(self._transposed[layer], above, out=gradient)
-            self._activation.multiply_derivative(gradient.numpy(), hidden[:-1].numpy(), space.kept[layer - 1])
-            above = gradient
+            hidden = space.hidden[layer - 1]
+            torch.mm(above, hidden.transposed, out=self._gradients[layer])
+            torch.mm(self._transposed[layer], above, out=hidden.gradient)
+            self._activation.multiply_derivative(hidden.gradient_array, hidden.array, hidden.kept)
+            above = hidden.gradient
         torch.mm(above, space.inputs, out=self._gradients[0])
 
 
@@ -185,18 +191,18 @@ class PlainInputs:
 
 def actor_mlp(network: ActorCritic) -> PlainMlp:
     """The actor: body and action head."""
-    blocks = [network.flat.block(layer) for layer in network.actor_body.layers]
+    blocks = [network.flat.block(layer) for layer in network.actor_body.linear_layers]
     return PlainMlp([*blocks, network.flat.block(network.action_head)], network.config.activation)
 
 
 def critic_mlp(network: ActorCritic) -> PlainMlp:
     """The critic: body and value heads."""
-    blocks = [network.flat.block(layer) for layer in network.critic_body.layers]
+    blocks = [network.flat.block(layer) for layer in network.critic_body.linear_layers]
     return PlainMlp([*blocks, network.flat.block(network.value_head)], network.config.activation)
 
 
 def shared_mlp(network: ActorCritic) -> PlainMlp:
     """Actor and critic with one body: outputs of the action head, then those of the value heads."""
-    blocks = [network.flat.block(layer) for layer in network.actor_body.layers]
+    blocks = [network.flat.block(layer) for layer in network.actor_body.linear_layers]
     heads = network.flat.block(network.action_head, network.value_head)
     return PlainMlp([*blocks, heads], network.config.activation)

@@ -12,7 +12,7 @@ from agents_core.columns import Array
 from agents_core.contracts.environment import Actions
 from agents_core.contracts.policy import Policy
 from agents_core.networks.actor_critic import ActorCritic
-from agents_core.networks.plain_mlp import PlainInputs, actor_mlp
+from agents_core.networks.plain_mlp import PlainInputs, PlainMlp, actor_mlp
 from agents_core.networks.sampling import Floats, choose_actions
 
 
@@ -28,7 +28,9 @@ class NetworkPolicy(Policy):
         self.spec = network.spec
         self.network = network
         self.generator = generator
-        self._inputs, self._plain = (PlainInputs(network), actor_mlp(network)) if network.is_plain else (None, None)
+        self._plain: tuple[PlainInputs, PlainMlp] | None = None
+        if network.is_plain:
+            self._plain = PlainInputs(network), actor_mlp(network)
         self._log_std: Floats = network.log_std.detach().cpu().numpy()
 
     def act(
@@ -53,10 +55,11 @@ class NetworkPolicy(Policy):
 
     def _outputs(self, observations: Sequence[Array]) -> tuple[Floats, Floats]:
         """Outputs of the actor, float32[n, continuous + sum of branches], and log σ, float32[continuous]."""
-        if self._plain is None or self._inputs is None:
+        if self._plain is None:
             return self._outputs_of_torch(observations)
-        self._inputs.fill(observations, self._plain.inputs(len(observations[0])))
-        return self._plain.forward().T, self._log_std
+        inputs, actor = self._plain
+        inputs.fill(observations, actor.inputs(len(observations[0])))
+        return actor.forward().T, self._log_std
 
     @torch.inference_mode()
     def _outputs_of_torch(self, observations: Sequence[Array]) -> tuple[Floats, Floats]:
