@@ -34,6 +34,14 @@ def replace_file(path: Path, data: bytes) -> None:
     sync_directory(path.parent)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, unless they are there, and wait until their names are on disk."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync_directory(path.parent)
+
+
 def rename(source: Path, target: Path) -> None:
     """`os.replace`; on Windows tried again for a second while another process has the file open."""
     for attempt in range(_RETRIES):
