@@ -213,9 +213,7 @@ def _check_names(specs: Sequence[ObservationSpec], image_layout: ImageLayouts) -
     names = [spec.name for spec in specs]
     twice = sorted({name for name in names if names.count(name) > 1})
     if not names:
-        raise UserError(
-            "environment: the observation space has no observation but the action mask; nothing to learn from"
-        )
+        raise UserError("environment: the observation space holds no observation; add one with a wrapper of yours")
     if twice:
         raise UserError(
             f"environment: several observations would be called {', '.join(twice)}; rename keys with a wrapper of yours"

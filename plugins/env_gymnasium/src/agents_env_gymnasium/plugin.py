@@ -12,7 +12,7 @@ def agents_environments() -> list[EnvironmentSpec]:
             name="gymnasium",
             summary="Environments with the Gymnasium API, single or vectorised",
             config="agents_env_gymnasium.config:GymnasiumConfig",
-            factory="agents_env_gymnasium.environment:open_environment",
+            factory="agents_env_gymnasium.factory:open_environment",
             hosts_many=True,
             id_field="id",
         )
