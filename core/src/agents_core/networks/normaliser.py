@@ -17,8 +17,8 @@ Doubles = npt.NDArray[np.float64]
 LIMIT = 5.0
 """Normalised values are clipped to [-LIMIT, LIMIT]."""
 
-_CONSTANT = 1e-8
-"""A deviation below this part of the mean is what rounding leaves of a constant; float32 resolves 6e-8."""
+_CONSTANT = 1e-12
+"""A deviation below this part of the mean is what rounding of sums leaves of a constant."""
 
 
 class RunningMoments:

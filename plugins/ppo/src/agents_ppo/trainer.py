@@ -11,6 +11,7 @@ import torch
 from agents_core.columns import Batch, Columns
 from agents_core.contracts.trainer import Trainer, TrainerContext
 from agents_core.errors import NonFiniteError
+from agents_core.generators import generator_state, set_generator_state
 from agents_core.learning.finite import check_losses, check_weights
 from agents_core.learning.gradient import AutogradGradient, LossWeights
 from agents_core.learning.losses import explained_variance, normalise_advantages
@@ -178,8 +179,8 @@ class PPOTrainer(Trainer):
             "optimiser": self._optimiser.state_dict(),
             "signals": {name: signal.state_dict() for name, signal in self._signals.items()},
             "generators": {
-                "actions": self.policy.generator.bit_generator.state,
-                "order": self._order.bit_generator.state,
+                "actions": generator_state(self.policy.generator),
+                "order": generator_state(self._order),
             },
         }
 
@@ -188,5 +189,5 @@ class PPOTrainer(Trainer):
         self._optimiser.load_state_dict(state["optimiser"])
         for name, signal in self._signals.items():
             signal.load_state_dict(state["signals"][name])
-        self.policy.generator.bit_generator.state = state["generators"]["actions"]
-        self._order.bit_generator.state = state["generators"]["order"]
+        set_generator_state(self.policy.generator, state["generators"]["actions"])
+        set_generator_state(self._order, state["generators"]["order"])
