@@ -155,6 +155,11 @@ def open_config(count: int = 1, first_env: int = 0, directory: Path = HERE, **co
     return open_environment(EnvironmentContext(GymnasiumConfig(**config), count, first_env, directory))
 
 
+def open_numbered(config: GymnasiumConfig, first_env: int, num_envs: int) -> Environment:
+    """What a worker pool calls; travels to its workers by pickle when `config` is bound."""
+    return open_environment(EnvironmentContext(config, num_envs, first_env, HERE))
+
+
 def parts(steps: EnvironmentSteps) -> tuple[DecisionSteps, TerminalSteps]:
     """Decision and terminal steps of the only behavior."""
     behavior = steps.behaviors[BEHAVIOR]

@@ -19,7 +19,7 @@ def open_environment(context: EnvironmentContext[GymnasiumConfig]) -> Environmen
     """
     config = context.config
     maker = Maker(config, context.directory)
-    prefers_own = config.vectorization == "auto" and not config.wrappers and context.num_envs > 1
-    if config.vectorization == "own" or (prefers_own and maker.has_own_vector()):
+    wants = config.vectorization
+    if wants == "own" or (wants == "auto" and maker.prefers_vector(context.num_envs)):
         return VectorEnvironment(context, maker.make_vector(context.num_envs))
     return SerialEnvironment(context, maker.make(context.num_envs), maker.step_limit)

@@ -51,8 +51,13 @@ class Maker:
         self._entry_point = None if config.entry_point is None else self._callable(config.entry_point)
         self._wrappers = [self._wrapper(wrapper) for wrapper in config.wrappers]
 
-    def has_own_vector(self) -> bool:
-        """Whether the environment brings a vectorised version of its own."""
+    def prefers_vector(self, count: int) -> bool:
+        """Whether `vectorization: auto` takes the environment's own vectorised version."""
+        if self._spec is not None and self._spec.entry_point is None:
+            return True
+        return self._has_own_vector() and count > 1 and not self._wrappers
+
+    def _has_own_vector(self) -> bool:
         if self._spec is not None:
             return self._spec.vector_entry_point is not None and not self._spec.additional_wrappers
         return inspect.isclass(self._entry_point) and issubclass(self._entry_point, VectorEnv)
@@ -69,7 +74,7 @@ class Maker:
         if config.max_episode_steps is not None:
             kwargs["max_episode_steps"] = config.max_episode_steps
         if self._spec is not None:
-            if not self.has_own_vector():
+            if not self._has_own_vector():
                 raise UserError(
                     f"environment.vectorization: '{config.name}' has no vector entry point of its own; "
                     "`own` is for environments that bring one, `sync` works for all"

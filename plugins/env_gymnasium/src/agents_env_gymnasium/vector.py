@@ -167,7 +167,9 @@ class VectorEnvironment(GymnasiumEnvironment):
         if self._observations.has_mask:
             return self._masks.read_batch(observation[MASK_KEY], self._count)
         if self._mask_function is not None:
-            return self._masks.read_batch(self._mask_function(), self._count)
+            # A tuple holds one mask for each instance here, as `VectorEnv.call` gives it.
+            masks = self._mask_function()
+            return self._masks.read_batch(list(masks) if isinstance(masks, tuple) else masks, self._count)
         if info.get(MASK_KEY) is None:
             return None
         masks = self._masks.read_batch(info[MASK_KEY], self._count)
