@@ -9,7 +9,8 @@ from agents_core.errors import UserError
 from agents_core.plugin import Kind
 from agents_core.registry import Component, PluginRecord
 from agents_core.registry.config_fields import ConfigField, config_fields
-from agents_core.registry.names import describe
+from agents_core.registry.names import CORE_DISTRIBUTION, describe
+from agents_core.registry.requirements import core_requirements, specifiers
 
 Document = dict[str, object]
 
@@ -45,11 +46,21 @@ def plugin_document(record: PluginRecord, kind: Kind | None = None) -> Document:
         "summary": metadata.summary if metadata else None,
         "licence": metadata.licence if metadata else None,
         "urls": list(metadata.urls) if metadata else [],
+        "core_requirement": core_requirement(record),
         "components": [
             component_document(component) for component in record.components if kind in (None, component.kind)
         ],
         "commands": [{"name": command.name, "help": command.spec.help} for command in record.commands],
     }
+
+
+def core_requirement(record: PluginRecord) -> str | None:
+    """What a distribution says of the core it needs; None where it says nothing."""
+    try:
+        requirements = core_requirements(record.metadata.requires) if record.metadata else []
+    except Exception as error:  # packaging's InvalidRequirement, of a line that anybody wrote
+        return describe(error)
+    return ", ".join(f"{CORE_DISTRIBUTION}{specifiers(requirement)}" for requirement in requirements) or None
 
 
 def component_document(component: Component) -> Document:

@@ -8,14 +8,11 @@ from pathlib import Path
 
 import click
 
-from agents_core.cli.plugin_document import read_configuration
+from agents_core.cli.plugin_document import core_requirement, read_configuration
 from agents_core.cli.tables import print_table
 from agents_core.plugin import Kind
 from agents_core.registry import Component, PluginRecord
 from agents_core.registry.config_fields import ConfigField
-from agents_core.registry.metadata import DistributionMetadata
-from agents_core.registry.names import CORE_DISTRIBUTION, describe
-from agents_core.registry.requirements import core_requirements, specifiers
 
 _FIELD_HEADERS = ("field", "type", "default", "bounds", "description")
 
@@ -51,7 +48,7 @@ def _facts(record: PluginRecord) -> list[tuple[str, str]]:
         ("hooks", ", ".join(record.hooks)),
         ("licence", metadata.licence if metadata else None),
         *(("url", url) for url in (metadata.urls if metadata else ())),
-        ("requires", _core_requirement(metadata) if metadata else None),
+        ("requires", core_requirement(record)),
     ]
     return [(title, text) for title, text in facts if text]
 
@@ -63,14 +60,6 @@ def _module_line(record: PluginRecord) -> str:
     if path is None:
         return record.entry_point
     return f"{record.module} ({Path(path)})"
-
-
-def _core_requirement(metadata: DistributionMetadata) -> str:
-    try:
-        requirements = core_requirements(metadata.requires)
-    except Exception as error:  # packaging's InvalidRequirement, of a file that anybody wrote
-        return describe(error)
-    return ", ".join(f"{CORE_DISTRIBUTION}{specifiers(requirement)}" for requirement in requirements)
 
 
 def _print_component(component: Component) -> None:

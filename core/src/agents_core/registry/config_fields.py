@@ -19,10 +19,10 @@ _BOUNDS = {
     "maximum": "<= {}",
     "exclusiveMaximum": "< {}",
     "multipleOf": "multiple of {}",
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "minItems": "at least {} items",
-    "maxItems": "at most {} items",
+    "minLength": "length >= {}",
+    "maxLength": "length <= {}",
+    "minItems": "length >= {}",
+    "maxItems": "length <= {}",
     "pattern": "matches {}",
 }
 

@@ -12,8 +12,8 @@ from types import ModuleType
 from agents_core.registry.errors import LocalPluginError
 from agents_core.registry.records import Origin
 
-_files: dict[str, Path] = {}
-"""Module name -> file of the local plugins in this process."""
+_files: dict[str, tuple[Path, int]] = {}
+"""Module name -> file of the local plugins in this process, and its time of change when it was imported."""
 _directories: set[str] = set()
 """What this module added to `sys.path`."""
 
@@ -27,11 +27,15 @@ class LocalPlugin:
     path: Path | None
 
     def load(self) -> ModuleType:
-        """Import it; a file is known by its stem from then on, so that its specs can say `my_signal:MySignal`."""
+        """Import it, anew if the file has changed.
+
+        A file is known by its stem from then on, so that its specs can say `my_signal:MySignal`.
+        """
         if self.path is None:
             return importlib.import_module(self.module)
+        version = (self.path, self.path.stat().st_mtime_ns)
         known = sys.modules.get(self.module)
-        if known is not None and _files.get(self.module) == self.path:
+        if known is not None and _files.get(self.module) == version:
             return known
         spec = spec_from_file_location(self.module, self.path)
         assert spec is not None  # the name ends in .py
@@ -41,10 +45,16 @@ class LocalPlugin:
         try:
             spec.loader.exec_module(module)
         except BaseException:
-            del sys.modules[self.module]
+            self.forget()
             raise
-        _files[self.module] = self.path
+        _files[self.module] = version
         return module
+
+    def forget(self) -> None:
+        """Undo the import of a file that cannot be used, so that it can be repaired and tried again."""
+        if self.path is not None:
+            sys.modules.pop(self.module, None)
+            _files.pop(self.module, None)
 
 
 def locate(target: str, directory: Path) -> LocalPlugin:

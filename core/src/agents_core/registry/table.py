@@ -122,6 +122,7 @@ class Registry:
             return
         record = load_plugin(self._manager, plugin.origin, plugin.load)
         if not record.is_usable:
+            plugin.forget()
             raise LocalPluginError(
                 f"plugins: '{target}' ({record.entry_point}) is {record.status}: {record.reason}"
             ) from record.error
