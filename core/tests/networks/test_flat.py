@@ -35,7 +35,7 @@ def test_a_shared_submodule_is_held_once() -> None:
 
 def test_a_block_holds_weight_and_bias_side_by_side() -> None:
     module = build()
-    values, _ = FlatParameters(module).block(module[0])  # type: ignore[arg-type]
+    values, _ = FlatParameters(module).block(module[0])
     assert torch.equal(values[:, :3], module[0].weight)
     assert torch.equal(values[:, 3], module[0].bias)
 
@@ -43,7 +43,7 @@ def test_a_block_holds_weight_and_bias_side_by_side() -> None:
 def test_neighbouring_layers_make_one_block() -> None:
     module = build()
     flat = FlatParameters(module)
-    values, _ = flat.block(module[2], module[3])  # type: ignore[arg-type]
+    values, _ = flat.block(module[2], module[3])
     assert torch.equal(values[:2, :3], module[2].weight)
     assert torch.equal(values[2:, :3], module[3].weight)
 
@@ -51,7 +51,7 @@ def test_neighbouring_layers_make_one_block() -> None:
 def test_layers_apart_make_no_block() -> None:
     module = build()
     with pytest.raises(ValueError, match="no neighbours"):
-        FlatParameters(module).block(module[0], module[2])  # type: ignore[arg-type]
+        FlatParameters(module).block(module[0], module[2])
 
 
 def test_differentiate_fills_the_whole_gradient() -> None:

@@ -66,7 +66,7 @@ def test_a_change_of_the_network_is_seen_at_once() -> None:
         policy.act(seen)
         policy.network.flat.values *= 1.5
         policy.network.observe(observations(10, np.random.default_rng(3)))
-    np.testing.assert_allclose(plain.act(seen).raw, reference.act(seen).raw, atol=1e-6)  # type: ignore[arg-type]
+    np.testing.assert_allclose(plain.act(seen).raw, reference.act(seen).raw, atol=1e-6)
 
 
 def test_actions_are_not_overwritten_by_the_next_ones() -> None:
@@ -93,7 +93,7 @@ def test_only_a_sample_without_a_generator_draws_from_the_policy() -> None:
     seen = observations(4, np.random.default_rng(0))
     plain.act(seen, deterministic=True)
     plain.act(seen, generator=np.random.default_rng(9))
-    np.testing.assert_allclose(plain.act(seen).raw, other.act(seen).raw, atol=1e-6)  # type: ignore[arg-type]
+    np.testing.assert_allclose(plain.act(seen).raw, other.act(seen).raw, atol=1e-6)
 
 
 def test_wide_networks_are_left_to_torch(make_network: Any) -> None:

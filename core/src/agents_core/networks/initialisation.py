@@ -14,8 +14,15 @@ def torch_generator(seed: np.random.SeedSequence) -> torch.Generator:
 
 def orthogonal_linear(inputs: int, outputs: int, gain: float, generator: torch.Generator) -> nn.Linear:
     """A linear layer with orthogonal weights (Saxe et al. 2014) times `gain` and zero bias."""
-    # A plain nn.Linear would draw weights from torch's global generator first.
-    layer: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs)  # type: ignore[no-untyped-call]
-    nn.init.orthogonal_(layer.weight, gain, generator=generator)
+    layer = _UndrawnLinear(inputs, outputs)
+    if outputs:
+        nn.init.orthogonal_(layer.weight, gain, generator=generator)
     nn.init.zeros_(layer.bias)
     return layer
+
+
+class _UndrawnLinear(nn.Linear):
+    """A plain one would first draw weights from torch's global generator."""
+
+    def reset_parameters(self) -> None:
+        """Leave the weights to the caller."""

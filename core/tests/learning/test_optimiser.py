@@ -1,0 +1,72 @@
+"""Adam on flat parameters does what torch's does."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from agents_core.learning.optimiser import FlatAdam
+from agents_core.networks.flat import FlatParameters
+from torch import nn
+
+
+def build() -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+
+
+@pytest.mark.parametrize("max_norm", [None, 0.5, 100.0])
+def test_steps_equal_torch_adam_with_clipping(max_norm: float | None) -> None:
+    module, reference = build(), build()
+    flat = FlatParameters(module)
+    adam, torch_adam = FlatAdam(flat), torch.optim.Adam(reference.parameters(), eps=1e-5)
+    for step in range(20):
+        inputs = torch.randn(8, 3, generator=torch.Generator().manual_seed(step))
+        flat.differentiate((module(inputs) - 3).square().sum())
+        torch_adam.zero_grad()
+        (reference(inputs) - 3).square().sum().backward()
+        if max_norm is not None:
+            nn.utils.clip_grad_norm_(reference.parameters(), max_norm)
+        rate = 0.1 / (step + 1)
+        adam.step(rate, max_norm)
+        torch_adam.param_groups[0]["lr"] = rate
+        torch_adam.step()
+    for own, other in zip(module.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(own, other, atol=1e-5, rtol=1e-5)
+
+
+def test_torch_operations_give_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    host, device = FlatParameters(build()), FlatParameters(build())
+    optimisers = FlatAdam(host), FlatAdam(device)
+    tensors = [device.values, device.gradient, optimisers[1]._mean, optimisers[1]._square, torch.empty(26)]
+    monkeypatch.setattr(optimisers[1], "_on_host", False)
+    monkeypatch.setattr(optimisers[1], "_operations", torch)
+    monkeypatch.setattr(optimisers[1], "_arrays", tensors)
+    for step in range(5):
+        gradient = torch.randn(26, generator=torch.Generator().manual_seed(step))
+        for flat, optimiser in zip((host, device), optimisers, strict=True):
+            flat.gradient.copy_(gradient)
+            optimiser.step(0.1, 0.5)
+    torch.testing.assert_close(host.values, device.values, atol=1e-6, rtol=1e-6)
+
+
+def test_a_rate_of_0_moves_nothing() -> None:
+    flat = FlatParameters(build())
+    before = flat.values.clone()
+    flat.gradient.normal_()
+    FlatAdam(flat).step(0.0, 0.5)
+    assert torch.equal(flat.values, before)
+
+
+def test_state_continues_bit_for_bit() -> None:
+    def advance(optimiser: FlatAdam, steps: range) -> None:
+        for step in steps:
+            optimiser.parameters.gradient.copy_(torch.randn(26, generator=torch.Generator().manual_seed(step)))
+            optimiser.step(0.1, 0.5)
+
+    whole, first, second = (FlatAdam(FlatParameters(build())) for _ in range(3))
+    advance(whole, range(10))
+    advance(first, range(4))
+    second.load_state_dict(first.state_dict())
+    second.parameters.values.copy_(first.parameters.values)
+    advance(second, range(4, 10))
+    assert torch.equal(whole.parameters.values, second.parameters.values)
