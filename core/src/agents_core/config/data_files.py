@@ -19,7 +19,7 @@ def data_files(config: BaseModel, keys: tuple[str, ...] = ()) -> Iterator[tuple[
         if isinstance(value, BaseModel):
             yield from data_files(value, here)
         elif _is_marked(field.metadata) or _holds_data_path(field.annotation):
-            yield from ((here, path) for path in _paths(value))
+            yield from _paths(value, here)
 
 
 def _is_marked(metadata: Any) -> bool:
@@ -32,9 +32,9 @@ def _holds_data_path(annotation: object) -> bool:
     )
 
 
-def _paths(value: object) -> Iterator[Path]:
+def _paths(value: object, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Path]]:
     if isinstance(value, Path):
-        yield value
-    elif isinstance(value, list | tuple | set | frozenset):
-        for item in value:
-            yield from _paths(item)
+        yield keys, value
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _paths(item, (*keys, str(index)))

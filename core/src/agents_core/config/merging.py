@@ -36,7 +36,7 @@ def _types_differ(base: Table, over: Table) -> bool:
     ours, theirs = base.values.get("type"), over.values.get("type")
     if not isinstance(ours, Scalar) or not isinstance(theirs, Scalar):
         return False
-    return ours.value != theirs.value
+    return theirs.value is not None and ours.value != theirs.value
 
 
 def expand(root: Table) -> Table:
@@ -70,4 +70,7 @@ def fill_gaps(common: Mapping[str, object], own: Mapping[str, object]) -> dict[s
 
 
 def _named_types_differ(base: Mapping[str, object], over: Mapping[str, object]) -> bool:
-    return "type" in base and "type" in over and base["type"] != over["type"]
+    ours, theirs = base.get("type"), over.get("type")
+    if any(kind is None or isinstance(kind, Mapping | list) for kind in (ours, theirs)):
+        return False
+    return ours != theirs

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents_core.config.document import Node, Position, Scalar, Table, empty_table
+from agents_core.config.document import Node, Position, Table, empty_table
 from agents_core.config.errors import ConfigError, KeyPath, Mistake
 from agents_core.config.merging import EVERY, merge
 from agents_core.config.reader import read_text
@@ -50,7 +50,7 @@ def parse(text: str) -> Override:
         raise _no_override(position)
     reaches_all = keys[:2] == ["behaviors", EVERY]
     path = tuple(_unquoted(key) for key in keys)
-    return Override(path, reaches_all, _read_value(text[index:], position), position)
+    return Override(path, reaches_all, read_text(text[index:], position.source, is_argument=True), position)
 
 
 def _unquoted(key: str) -> str:
@@ -61,12 +61,6 @@ def _unquoted(key: str) -> str:
 def _no_override(position: Position) -> ConfigError:
     message = "expected KEY=VALUE with keys joined by dots, such as behaviors.*.trainer.batch_size=64"
     return ConfigError([Mistake(position, (), message)])
-
-
-def _read_value(text: str, position: Position) -> Node:
-    if not text.strip():
-        return Scalar(position, None, text)
-    return read_text(text, position.source, is_argument=True)
 
 
 def parse_all(texts: Sequence[str], mistakes: list[Mistake]) -> list[Override]:

@@ -68,7 +68,7 @@ def read_text(text: str, source: str, *, is_argument: bool = False) -> Node:
     """The tree of a YAML text; `is_argument`: positions name only the source, without line and column.
 
     Raises:
-        ConfigError: It is not YAML, is empty, or holds duplicate keys or tags.
+        ConfigError: It is not YAML, or holds duplicate keys or tags.
     """
     composer = _Composer(source, is_argument)
     try:
@@ -78,15 +78,13 @@ def read_text(text: str, source: str, *, is_argument: bool = False) -> Node:
         raise ConfigError([*composer.mistakes, _syntax_mistake(error, text, composer)]) from None
     except yaml.reader.ReaderError as error:
         place = Position(source) if is_argument else _place(source, text, error.position)
-        message = f"the character U+{ord(str(error.character)):04X} is not allowed in YAML"
+        message = f"the character U+{int(error.character):04X} is not allowed in YAML"
         raise ConfigError([Mistake(place, (), message)]) from None
-    except ValueError as error:  # an escape or directive with a number out of range
+    except (ValueError, OverflowError) as error:  # an escape or directive with a number out of range
         raise ConfigError([*composer.mistakes, Mistake(Position(source), (), f"not YAML: {error}")]) from None
     if composer.mistakes:
         raise ConfigError(composer.mistakes)
-    if composer.root is None:
-        raise ConfigError([Mistake(Position(source, 1, 1), (), "the file is empty")])
-    return composer.root
+    return Scalar(composer.at(1, 1), None, "") if composer.root is None else composer.root
 
 
 def _syntax_mistake(error: yaml.MarkedYAMLError, text: str, composer: _Composer) -> Mistake:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from agents_core.config.coercion import read_model
-from agents_core.config.document import Node, Position, Scalar, Table, is_removed
+from agents_core.config.document import Items, Node, Position, Scalar, Table, is_removed
 from agents_core.config.errors import KeyPath, Mistake, show_path
 from agents_core.config.experiment import Section
 from agents_core.config.messages import Place, found, translate
@@ -17,6 +17,7 @@ from agents_core.errors import UserError
 from agents_core.options import ConfigModel
 from agents_core.plugin import Kind
 from agents_core.registry import Component, Registry
+from agents_core.registry.names import words
 
 ModelT = TypeVar("ModelT", bound=ConfigModel)
 
@@ -80,7 +81,8 @@ class SectionReader:
     def choices(self, kind: Kind) -> str:
         """The names that a `type` may have, in words."""
         names = sorted({component.name for component in self.registry.components(kind)})
-        return f"the name of a {kind.replace('-', ' ')}; installed: {', '.join(names) or 'none'}"
+        article = "an" if kind[0] in "aeiou" else "a"
+        return f"the name of {article} {words(kind)}; installed: {', '.join(names) or 'none'}"
 
     def options(self, component: Component, table: Table, place: Place) -> ConfigModel | None:
         """A component's options, validated with its own model and nothing else's."""
@@ -139,5 +141,8 @@ class SectionReader:
 def _follow(table: Table, keys: KeyPath) -> Node | None:
     node: Node | None = table
     for key in keys:
-        node = node.values.get(key) if isinstance(node, Table) else None
+        if isinstance(node, Items):
+            node = node.nodes[int(key)]
+        else:
+            node = node.values.get(key) if isinstance(node, Table) else None
     return node
