@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -61,6 +61,19 @@ def _fields(
 
 def _describe(dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> str:
     return f"{dtype.name}[{', '.join(map(str, shape))}]"
+
+
+def add_specs(known: dict[str, BehaviorSpec], new: Mapping[str, BehaviorSpec], where: str) -> None:
+    """Add the specs that an environment names.
+
+    Raises:
+        EnvironmentFailedError: It gives a behavior another spec than others did.
+    """
+    for name, spec in new.items():
+        if known.setdefault(name, spec) != spec:
+            raise EnvironmentFailedError(
+                f"{where}, behavior '{name}': its spec is {spec}, but other environments of the run say {known[name]}"
+            )
 
 
 def check_unique(agent_id: Array, name: str, where: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from agents_core.contracts.environment import Actions, EnvironmentSteps
-from agents_core.environments.checks import is_finite
+from agents_core.environments.checks import add_specs, is_finite
 from agents_core.environments.hosting import Host, MakeEnvironment, Place
 from agents_core.environments.merging import Merger
 from agents_core.environments.stacking import Int64s
@@ -99,12 +99,7 @@ class EnvironmentGroup:
 
     def _read_specs(self) -> None:
         for host in self._hosts:
-            for name, spec in host.environment.behavior_specs.items():
-                if self._specs.setdefault(name, spec) != spec:
-                    raise EnvironmentFailedError(
-                        f"{host.place} gives behavior '{name}' another spec than the environments before it: "
-                        f"{spec}, not {self._specs[name]}; environments of one run must agree"
-                    )
+            add_specs(self._specs, host.environment.behavior_specs, str(host.place))
 
     def _check_ids(self, name: str, source: int, agent_id: Int64s) -> None:
         self._hosts[source].check_ids(name, agent_id)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents_core.contracts.environment import Actions, BehaviorSteps, EnvironmentSteps
+from agents_core.contracts.environment import Actions, BehaviorSteps, DecisionSteps, EnvironmentSteps
 from agents_core.environments.stacking import Int64s, stack_decisions, stack_ids, stack_stats, stack_terminals
 from agents_core.spec import BehaviorSpec
 
 CheckIds = Callable[[str, int, Int64s], None]
 """`check_ids(behavior, source, agent_id)` is called with the decision steps' agents of a source when they changed."""
+Whole = Callable[[str, Int64s], DecisionSteps | None]
+"""`whole(behavior, agent_id)`: all sources' decision steps at once, or None where they must be merged."""
 
 
 @dataclass(slots=True)
@@ -48,8 +50,16 @@ class Merger:
         self._rows: dict[str, _DecisionRows] = {}
         self._present: list[str] = []
 
-    def merge(self, steps: Sequence[EnvironmentSteps], specs: Mapping[str, BehaviorSpec]) -> EnvironmentSteps:
-        """The steps of all sources as one; while the agent set is unchanged, with the same `agent_id` object."""
+    def merge(
+        self, steps: Sequence[EnvironmentSteps], specs: Mapping[str, BehaviorSpec], whole: Whole | None = None
+    ) -> EnvironmentSteps:
+        """The steps of all sources as one; while the agent set is unchanged, with the same `agent_id` object.
+
+        Args:
+            steps: Of each source.
+            specs: Of every behavior in them.
+            whole: Knows decision steps that need no merging, because they lie in memory one below the other.
+        """
         if len(steps) == 1 and self._total == 1:
             return self._pass_on(steps[0])
         parts: dict[str, list[int]] = {}
@@ -62,8 +72,12 @@ class Merger:
             own = [steps[source].behaviors[name] for source in sources]
             indices = [self._indices[source] for source in sources]
             rows = self._update_rows(name, sources, [part.decision.agent_id for part in own])
+            decision = whole(name, rows.merged) if whole is not None else None
+            if decision is None:
+                decisions = [part.decision for part in own]
+                decision = stack_decisions(rows.merged, indices, decisions, specs[name], self._total)
             behaviors[name] = BehaviorSteps(
-                stack_decisions(rows.merged, indices, [part.decision for part in own], specs[name], self._total),
+                decision,
                 stack_terminals(indices, [part.terminal for part in own], self._total),
             )
         return EnvironmentSteps(behaviors, stack_stats(steps))
@@ -103,7 +117,7 @@ class Merger:
         for name in self._present:
             _check_rows(name, len(self._rows[name].merged), actions.get(name))
         if len(self._indices) == 1:
-            return [actions]
+            return [{name: actions[name] for name in self._present if len(self._rows[name].merged)}]
         split: list[dict[str, Actions]] = [{} for _ in self._indices]
         for name in self._present:
             start = 0

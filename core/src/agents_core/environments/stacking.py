@@ -85,6 +85,12 @@ def _filled(steps: Sequence[DecisionSteps | TerminalSteps]) -> list[int]:
     return [place for place, step in enumerate(steps) if len(step.agent_id)] or [0]
 
 
+def nobody_decides(spec: BehaviorSpec) -> DecisionSteps:
+    """Decision steps of no agents."""
+    observations = tuple(np.empty((0, *observation.shape), observation.dtype) for observation in spec.observations)
+    return DecisionSteps(np.empty(0, np.int64), observations, np.empty(0, np.float32))
+
+
 def stack_stats(steps: Sequence[EnvironmentSteps]) -> dict[str, list[float]]:
     """The environments' own statistics, one after another."""
     if len(steps) == 1:

@@ -1,0 +1,237 @@
+"""The `process` worker pool: environments in processes of their own, which share memory with the trainer."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import pickle
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from multiprocessing.util import Finalize
+
+from agents_core.contracts.environment import Actions, BehaviorSteps, EnvironmentSteps, TerminalSteps
+from agents_core.contracts.worker_pool import WorkerPool, WorkerPoolContext
+from agents_core.environments.channel import STEP
+from agents_core.environments.checks import add_specs
+from agents_core.environments.config import ProcessConfig
+from agents_core.environments.hosting import places
+from agents_core.environments.last_seen import LastSeen
+from agents_core.environments.merging import Merger
+from agents_core.environments.messages import Made, Make, Reset, StepsInMemory, StepsInMessage
+from agents_core.environments.pool_memory import PoolMemory
+from agents_core.environments.stacking import nobody_decides, stack_terminals
+from agents_core.environments.worker_process import WORKER_NAME, WorkerLostError, WorkerProcess, close_workers
+from agents_core.errors import AgentsError, EnvironmentFailedError, UserError
+from agents_core.spec import BehaviorSpec
+
+logger = logging.getLogger(__name__)
+
+
+class ProcessPool(WorkerPool):
+    """Steps environments in parallel in spawned processes, several in each.
+
+    A worker that dies or hangs is replaced, up to `max_restarts` times: its agents' episodes are reported as cut off
+    at what they saw last, and new ones begin. An exception in an environment is never retried.
+
+    Workers do not run the main script again, unless the environment is defined in it; then what starts the training
+    must stand under `if __name__ == "__main__":`.
+
+    Raises:
+        EnvironmentFailedError: From every method, when an environment raised or returned what it may not, or a worker
+            was lost more often than allowed. The pool can only be closed then.
+        UserError: The environment cannot be sent to another process, allows fewer instances, or as its factory raised.
+    """
+
+    def __init__(self, context: WorkerPoolContext[ProcessConfig]) -> None:
+        _refuse_workers_of_workers()
+        self._config = context.config
+        self._limit = f"{self._config.step_timeout:g} s (environment.workers.step_timeout)"
+        self._workers, self._make = _share_out(context)
+        self._memory = PoolMemory(self._workers)
+        self._merger = Merger(range(len(self._workers)), 1)
+        self._seen = [LastSeen() for _ in self._workers]
+        self._specs: dict[str, BehaviorSpec] = {}
+        self._half = 0
+        self._seed: int | None = None
+        self._parameters: Mapping[str, float] | None = None
+        self._is_usable = True
+        # Closes the workers too when the program ends without `close`; before `multiprocessing` waits for their end.
+        self._finalizer = Finalize(self, close_workers, (self._workers,), exitpriority=100)
+        try:
+            self._start()
+        except BaseException:
+            self._finalizer()
+            raise
+
+    @property
+    def behavior_specs(self) -> Mapping[str, BehaviorSpec]:
+        return dict(self._specs)
+
+    def reset(self, seed: int | None = None, parameters: Mapping[str, float] | None = None) -> EnvironmentSteps:
+        with self._whole_turn():
+            self._half = 1 - self._half
+            self._seed = self._seed if seed is None else seed
+            self._parameters = self._parameters if parameters is None else parameters
+            for worker, seen in zip(self._workers, self._seen, strict=True):
+                seen.clear()
+                worker.send(Reset(seed, parameters, 0, self._half))
+            return self._receive()
+
+    def step(self, actions: Mapping[str, Actions]) -> EnvironmentSteps:
+        with self._whole_turn():
+            self._half = 1 - self._half
+            command = STEP[self._half]
+            for worker, own in zip(self._workers, self._merger.split(actions), strict=True):
+                self._memory.steps.write_actions(worker.index, own)
+                worker.signal(command)
+            return self._receive()
+
+    def close(self) -> None:
+        failures: list[AgentsError] = self._finalizer() or []
+        self._is_usable = False
+        if failures:
+            raise failures[0]
+
+    def timers(self) -> dict[str, dict[str, float]]:
+        """Seconds that workers spent in their environments, summed: they run side by side."""
+        steps, step_count, resets, reset_count = self._memory.seconds().tolist()
+        return {
+            "worker_step": {"total": steps, "count": step_count},
+            "worker_reset": {"total": resets, "count": reset_count},
+        }
+
+    @contextmanager
+    def _whole_turn(self) -> Iterator[None]:
+        """Refuse to go on after a turn that did not come to its end, when answers may still be on their way."""
+        if not self._is_usable:
+            raise RuntimeError("this worker pool is closed, or a step failed or was interrupted: it can only be closed")
+        self._is_usable = False
+        yield
+        self._is_usable = True
+
+    def _start(self) -> None:
+        """Start all workers at once, but make one's environments first: what is wrong with them is said once."""
+        for worker in self._workers:
+            worker.start()
+        try:
+            self._make_environments(self._workers[:1])
+            self._make_environments(self._workers[1:])
+        except WorkerLostError as lost:
+            raise EnvironmentFailedError(f"{lost} before its environments were made") from lost
+
+    def _make_environments(self, workers: Sequence[WorkerProcess]) -> None:
+        seconds = self._config.start_timeout
+        for worker in workers:
+            worker.send(self._make[worker.index])
+        for worker in workers:
+            made = worker.receive(seconds, f"{seconds:g} s (environment.workers.start_timeout)")
+            if isinstance(made, Made):
+                self.max_instances = made.max_instances
+                add_specs(self._specs, made.specs, str(worker))
+        self._memory.attach(workers)
+
+    def _receive(self) -> EnvironmentSteps:
+        """Wait for all workers, replace those that are lost, and merge what they gave."""
+        deadline = time.monotonic() + self._config.step_timeout
+        answers: list[object] = []
+        lost: dict[int, str] = {}
+        for worker in self._workers:
+            try:
+                answers.append(worker.receive(deadline - time.monotonic(), self._limit))
+            except WorkerLostError as loss:
+                answers.append(None)
+                lost[worker.index] = str(loss)
+        for index, reason in lost.items():
+            answers[index] = self._replace(self._workers[index], reason)
+        self._memory.steps.open(self._half)
+        steps = [self._steps_of(worker, answers[worker.index]) for worker in self._workers]
+        for index in lost:
+            _add_ends(steps[index], self._seen[index].cut(), self._specs)
+            self._seen[index].clear()
+        return self._merge(steps, any(isinstance(answer, StepsInMessage) for answer in answers))
+
+    def _steps_of(self, worker: WorkerProcess, answer: object) -> EnvironmentSteps:
+        if isinstance(answer, StepsInMessage):
+            add_specs(self._specs, answer.specs, str(worker))
+            return answer.steps
+        steps = self._memory.steps.read(worker.index)
+        if isinstance(answer, StepsInMemory):
+            steps.stats = answer.stats
+        return steps
+
+    def _merge(self, steps: list[EnvironmentSteps], is_crowded: bool) -> EnvironmentSteps:
+        for seen, own in zip(self._seen, steps, strict=True):
+            seen.update(own)
+        merged = self._merger.merge(steps, self._specs, None if is_crowded else self._memory.steps.whole)
+        if is_crowded:
+            self._memory.make_room(steps, self._specs)
+        return merged
+
+    def _replace(self, worker: WorkerProcess, reason: str) -> object:
+        """Start a lost worker anew.
+
+        Returns:
+            Its answer to a reset.
+        """
+        allowed = self._config.max_restarts
+        while worker.restarts < allowed:
+            worker.restarts += 1
+            logger.warning("%s %s; starting it again (%d of %d)", worker, reason, worker.restarts, allowed)
+            self._memory.keep_seconds(worker)
+            worker.start()
+            try:
+                self._make_environments([worker])
+                worker.send(Reset(self._seed, self._parameters, worker.restarts, self._half))
+                return worker.receive(self._config.step_timeout, self._limit)
+            except WorkerLostError as loss:
+                reason = str(loss)
+        raise EnvironmentFailedError(
+            f"{worker} {reason}; it was started again {allowed} times, which is all that "
+            "environment.workers.max_restarts allows"
+        )
+
+
+def _share_out(context: WorkerPoolContext[ProcessConfig]) -> tuple[list[WorkerProcess], list[Make]]:
+    """The workers, not started yet, with neighbouring environments each, and what tells them to make these."""
+    try:
+        payload = pickle.dumps(context.make_environment)
+    except Exception as error:
+        raise UserError(
+            f"the environment cannot be sent to worker processes: {type(error).__name__}: {error}; define it at the "
+            "top of a module, or use environment.workers: {type: inline}"
+        ) from error
+    count = min(context.config.count or _usable_cpus(), context.num_envs)
+    objects = places(context.num_envs, context.hosts_many, count)
+    bounds = [len(objects) * index // count for index in range(count + 1)]
+    shares = [tuple(objects[first:end]) for first, end in pairwise(bounds)]
+    # The pickle names the module of everything that it refers to.
+    imports_main = b"__main__" in payload
+    workers = [WorkerProcess(index, share, imports_main) for index, share in enumerate(shares)]
+    return workers, [Make(payload, share, len(objects), context.num_envs) for share in shares]
+
+
+def _usable_cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _refuse_workers_of_workers() -> None:
+    if multiprocessing.current_process().name.startswith(WORKER_NAME):
+        raise UserError(
+            "a worker process ran the main script again, which would start workers of its own: the environment is "
+            'defined in that script, so put what starts the training under `if __name__ == "__main__":`, or move the '
+            "environment to a module"
+        )
+
+
+def _add_ends(steps: EnvironmentSteps, ends: Mapping[str, TerminalSteps], specs: Mapping[str, BehaviorSpec]) -> None:
+    """Add the ends of a lost worker's episodes to the first steps of the worker that replaces it."""
+    for name, terminal in ends.items():
+        behavior = steps.behaviors.get(name)
+        decision = nobody_decides(specs[name]) if behavior is None else behavior.decision
+        both = [terminal] if behavior is None else [terminal, behavior.terminal]
+        steps.behaviors[name] = BehaviorSteps(decision, stack_terminals([0] * len(both), both, 1))
