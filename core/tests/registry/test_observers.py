@@ -78,6 +78,7 @@ def test_an_exception_names_plugin_distribution_and_hook(site: Path, statement: 
     ) as caught:
         load_registry().run_started(Path("a"), {})
     assert reason in str(caught.value)
+    assert "block it (--without agents-watch)" in str(caught.value)
     assert caught.value.exit_code == 1
     assert caught.value.__cause__ is not None
     assert isinstance(caught.value, AgentsError)

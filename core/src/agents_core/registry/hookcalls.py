@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pluggy
 
 from agents_core.registry.errors import ObserverError
 from agents_core.registry.names import describe
+from agents_core.registry.records import PluginRecord, way_out
 
 # `pluggy.HookCaller.__call__` runs all plugins at once: the first exception loses the results of the others and the
 # name of the culprit. `pluggy.PluginManager.subset_hook_caller` looks into every other plugin. So: one by one.
@@ -31,7 +32,7 @@ def call(implementation: pluggy.HookImpl, hook: str, **arguments: object) -> obj
     return result
 
 
-def notify(manager: pluggy.PluginManager, hook: str, **arguments: object) -> None:
+def notify(manager: pluggy.PluginManager, records: Iterable[PluginRecord], hook: str, **arguments: object) -> None:
     """Call an observer hook of every plugin.
 
     Raises:
@@ -41,6 +42,8 @@ def notify(manager: pluggy.PluginManager, hook: str, **arguments: object) -> Non
         try:
             call(implementation, hook, **arguments)
         except (Exception, SystemExit) as error:
-            wrapped = ObserverError(f"{implementation.plugin_name}: hook {hook} failed: {describe(error)}")
+            title = implementation.plugin_name
+            ways_out = "".join(f". {way_out(record.origin)}" for record in records if record.origin.title == title)
+            wrapped = ObserverError(f"{title}: hook {hook} failed: {describe(error)}{ways_out}")
             wrapped.exit_code = getattr(error, "exit_code", ObserverError.exit_code)
             raise wrapped from error

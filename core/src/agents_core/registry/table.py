@@ -150,20 +150,20 @@ class Registry:
 
     def run_started(self, run_directory: Path, config: Mapping[str, object]) -> None:
         """A run is about to take its first step."""
-        notify(self._manager, "agents_run_started", run_directory=run_directory, config=config)
+        notify(self._manager, self._records, "agents_run_started", run_directory=run_directory, config=config)
 
     def update_finished(self, behavior: str, step: int, stats: Mapping[str, float]) -> None:
         """A trainer finished an update."""
-        notify(self._manager, "agents_update_finished", behavior=behavior, step=step, stats=stats)
+        notify(self._manager, self._records, "agents_update_finished", behavior=behavior, step=step, stats=stats)
 
     def checkpoint_saved(self, behavior: str, step: int, path: Path) -> None:
         """A checkpoint is complete on disk."""
-        notify(self._manager, "agents_checkpoint_saved", behavior=behavior, step=step, path=path)
+        notify(self._manager, self._records, "agents_checkpoint_saved", behavior=behavior, step=step, path=path)
 
     def evaluation_finished(self, behavior: str, step: int, stats: Mapping[str, float]) -> None:
         """An evaluation during training is done."""
-        notify(self._manager, "agents_evaluation_finished", behavior=behavior, step=step, stats=stats)
+        notify(self._manager, self._records, "agents_evaluation_finished", behavior=behavior, step=step, stats=stats)
 
     def run_finished(self, run_directory: Path, status: str) -> None:
         """A run ended: `finished`, `interrupted` or `failed`."""
-        notify(self._manager, "agents_run_finished", run_directory=run_directory, status=status)
+        notify(self._manager, self._records, "agents_run_finished", run_directory=run_directory, status=status)
