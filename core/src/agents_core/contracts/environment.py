@@ -44,7 +44,7 @@ class DecisionSteps:
         observations: One array [n, *shape] for each observation of the behavior.
         reward: float32[n], earned since the agent's previous decision; 0 at the first one of an episode.
         action_mask: bool[n, sum of branches], True = allowed; None = everything is.
-        group_id: int64[n], agents that share a group reward; None = no groups.
+        group_id: int64[n], agents that share a group reward; -1 = in no group, None = nobody is in one.
         group_reward: float32[n].
     """
 
@@ -122,7 +122,8 @@ class Environment(ABC):
         """Start new episodes everywhere.
 
         Args:
-            seed: Each instance derives a seed of its own from it; None = go on with the generators as they are.
+            seed: An object that hosts many is given the run's and derives each instance's own from it (see
+                `agents_core.environments.seeding`); None = go on with the generators as they are.
             parameters: Environment parameters by name.
         """
 

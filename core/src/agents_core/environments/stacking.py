@@ -1,6 +1,6 @@
 """Steps of several environment objects, one below the other.
 
-The id of an agent of object i of m becomes `id · m + i`, and a group's likewise (0, no group, stays 0), so that ids
+The id of an agent of object i of m becomes `id · m + i`, and a group's likewise (-1, no group, stays), so that ids
 are unique over all of them.
 """
 
@@ -31,7 +31,7 @@ def stack_decisions(
 ) -> DecisionSteps:
     """One behavior's decision steps of the objects with these indices; a single one's arrays are not copied.
 
-    A mask that only some have allows everything in the rows of the others; there, groups are 0 and their reward 0.
+    A mask that only some have allows everything in the rows of the others; they are in no group.
 
     Args:
         agent_id: Stacked already.
@@ -115,10 +115,10 @@ def _stack_groups(
     groups = [steps[place].group_id for place in filled]
     if total > 1:
         groups = [
-            None if group is None else np.where(group == 0, 0, group * total + indices[place])
+            None if group is None else np.where(group < 0, -1, group * total + indices[place])
             for place, group in zip(filled, groups, strict=True)
         ]
-    return _stack_optional(groups, [len(steps[place].agent_id) for place in filled], (), 0)
+    return _stack_optional(groups, [len(steps[place].agent_id) for place in filled], (), -1)
 
 
 def _stack_optional(

@@ -126,7 +126,7 @@ class _Population:
         action = ActionSpec(discrete_branches=(CHOICES,)) if discrete else ActionSpec(continuous_size=2)
         self.spec = BehaviorSpec(tuple(observations), action)
         self.acting: Int64s = np.empty(0, np.int64)
-        self._group_id: Int64s | None = np.arange(size) // 2 if groups else None
+        self._group_id: Int64s | None = np.arange(size) // 2 - 1 if groups else None
         self._size = size
         self.clear()
 
@@ -216,5 +216,5 @@ class _Population:
         if self._group_id is None:
             return None, None
         group_id = self._group_id[rows]
-        paid = (group_id > 0) & (self._time[rows] > 0)
+        paid = (group_id >= 0) & (self._time[rows] > 0)
         return group_id, np.where(paid, np.float32(0.25), np.float32(0))
