@@ -75,14 +75,12 @@ def assert_equal_weights(first: RunResult, second: RunResult) -> None:
 @pytest.mark.parametrize("action", ["discrete", "continuous"])
 @pytest.mark.parametrize("agents", [1, 64])
 def test_simple1d_is_solved_within_2500_steps_per_agent(tmp_path: Path, action: str, agents: int) -> None:
-    experiment = toy(max_steps=2500 * agents if agents > 1 else 2500, environment={"agents": agents, "action": action})
+    experiment = toy(max_steps=2500 * agents, environment={"agents": agents, "action": action})
     trainer = experiment["behaviors"]["*"]["trainer"]
     trainer["buffer_size"], trainer["batch_size"] = (128, 32) if agents == 1 else (2048, 256)
     result = run(experiment, tmp_path)
-    policy = agents_core.load_policy(result.directory)
-    assert policy.step >= 2500 * agents
-    last = metrics(result)[-1]["stats"]
-    assert last["rollout/mean_return"] > 0.99
+    last = [line["stats"]["rollout/mean_return"] for line in metrics(result) if line["step"] > 2000 * agents]
+    assert np.mean(last) > 0.99
 
 
 def test_equal_seeds_write_equal_metrics_and_weights(tmp_path: Path) -> None:

@@ -36,8 +36,9 @@ def evaluate(
     """Measure the policies of RUN, a run directory or a run id, over whole episodes from fixed starts."""
     from agents_core.training.policies import evaluate_run
 
-    evaluated = evaluate_run(
-        run, results, registry, episodes=episodes, deterministic=not stochastic, checkpoint=checkpoint
+    which = int(checkpoint) if checkpoint is not None and checkpoint.isdigit() else checkpoint
+    loaded, evaluated = evaluate_run(
+        run, results, registry, episodes=episodes, deterministic=not stochastic, checkpoint=which
     )
     if as_json:
         behaviors = {
@@ -47,12 +48,12 @@ def evaluate(
                 "std_return": result.std_return,
                 "mean_length": result.mean_length,
             }
-            for name, result in evaluated.results.items()
+            for name, result in evaluated.items()
         }
         click.echo(json.dumps({"behaviors": behaviors}))
         return
-    for name, result in evaluated.results.items():
+    for name, result in evaluated.items():
         click.echo(
             f"{name}: mean return {result.mean_return:.2f} ± {result.std_return:.2f} over {result.episodes} episodes, "
-            f"mean length {result.mean_length:.1f} ({evaluated.checkpoint} checkpoint, step {evaluated.steps[name]})"
+            f"mean length {result.mean_length:.1f} (checkpoint of step {loaded.steps[name]})"
         )

@@ -39,10 +39,11 @@ def _lines(result: RunResult) -> list[str]:
     if result.status == "interrupted":
         lines.append(f"Continue with:  agents resume {run}")
         return lines
+    steps = max((int(behavior["steps"] or 0) for behavior in result.behaviors.values()), default=1)
     lines += [
         "Next:",
         f"  agents evaluate {run}",
-        f"  agents resume {run} --max-steps {2 * max((int(b['steps'] or 0) for b in result.behaviors.values()), default=1)}",
+        f"  agents resume {run} --max-steps {2 * steps}",
         f"  tensorboard --logdir {run / 'tensorboard'}"
         if (run / "tensorboard").is_dir()
         else f"  agents config show {run / 'config.yaml'}",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 Comment = Callable[[tuple[str, ...], object], str]
 
-_PLAIN = re.compile(r"[A-Za-z_/](?:[A-Za-z0-9_./+:?=@ -]*[A-Za-z0-9_./+?=-])?")
+_PLAIN = re.compile(r"[A-Za-z_/](?:[A-Za-z0-9_./+ -]*[A-Za-z0-9_./+-])?")
 _NOT_TEXT = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
 """Words that YAML 1.1 or 1.2 takes for truth values or nothing."""
 _INDENT = "  "

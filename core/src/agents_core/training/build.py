@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -108,15 +109,16 @@ def make_trainer(
     return trainer, signals
 
 
-def make_writers(experiment: Experiment, context: StatsWriterContext[object]) -> list[StatsWriter]:
+def make_writers(
+    experiment: Experiment, run_directory: Path, resumed_at: Mapping[str, int], *, quiet: bool
+) -> list[StatsWriter]:
     """The experiment's stats writers, opened; those already open are closed when one fails."""
+    max_steps = {name: section.max_steps for name, section in experiment.behaviors.items()}
     writers: list[StatsWriter] = []
     try:
         for section in experiment.stats.values():
-            own = StatsWriterContext(
-                section.config, context.run_directory, context.max_steps, context.resumed_at, context.quiet
-            )
-            writers.append(section.component.load_factory()(own))
+            context = StatsWriterContext(section.config, run_directory, max_steps, resumed_at, quiet)
+            writers.append(section.component.load_factory()(context))
     except BaseException:
         for writer in writers:
             writer.close()

@@ -44,7 +44,7 @@ class Evaluator:
 
 
 def evaluation_pool(experiment: Experiment, registry: Registry, episodes: int) -> WorkerPool:
-    """Environments for evaluating, in this process: as many as divide the episodes evenly where one object hosts them."""
+    """Environments for evaluating, in this process: as many as divide the episodes evenly, if one object hosts many."""
     wanted = MAX_ENVIRONMENTS if hosts_many(environment_section(experiment)) else 1
     num_envs = max(count for count in range(1, wanted + 1) if episodes % count == 0)
     return make_pool(experiment, num_envs, inline_workers(registry))

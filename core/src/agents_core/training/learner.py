@@ -98,12 +98,7 @@ class Learner:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` gave.
-
-        Raises:
-            UserError: The environment's observations or actions differ from those that were trained on.
-        """
-        check_spec(self.name, spec_from_tree(state["spec"]), self.spec)
+        """Take over what `state_dict` gave."""
         self.collector.steps = self.resumed_at = self.updated_at = state["step"]
         self.best_return = state["best_return"]
         self.summary.load_state_dict(state["summary"])

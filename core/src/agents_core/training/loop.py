@@ -64,6 +64,9 @@ class TrainingLoop:
                     self._receive(steps)
             for learner in list(self.learners.values()):
                 self._attend(learner, recorder)
+            if (now := time.monotonic()) >= self._next_progress:
+                self._next_progress = now + PROGRESS_SECONDS
+                recorder.progress(self.learners.values())
         return True
 
     def reset(self) -> None:
@@ -111,6 +114,3 @@ class TrainingLoop:
         learner.is_closed = learner.is_closed or learner.is_done
         if learner.step >= learner.summary.next_step:
             recorder.summarise(learner)
-        if (now := time.monotonic()) >= self._next_progress:
-            self._next_progress = now + PROGRESS_SECONDS
-            recorder.progress(learner)

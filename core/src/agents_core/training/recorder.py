@@ -44,11 +44,12 @@ class Recorder:
         self._saved_steps: dict[str, int] = {}
         self._evaluated_steps: dict[str, int] = {}
 
-    def progress(self, learner: Learner) -> None:
-        """Show where the behavior is."""
-        stats = learner.summary.progress(learner.step, self._clock.working_seconds)
-        for writer in self._writers:
-            writer.progress(learner.name, learner.step, stats)
+    def progress(self, learners: Iterable[Learner]) -> None:
+        """Show where the behaviors are."""
+        for learner in learners:
+            stats = learner.summary.progress(learner.step, self._clock.working_seconds)
+            for writer in self._writers:
+                writer.progress(learner.name, learner.step, stats)
 
     def summarise(self, learner: Learner) -> None:
         """Write the summary of a behavior."""
@@ -96,6 +97,9 @@ class Recorder:
 
     def save(self, learners: Mapping[str, Learner], best: Collection[str] = ()) -> None:
         """Save all behaviors at this moment."""
+        for learner in learners.values():
+            if learner.step >= learner.summary.next_step:  # What is due goes out before the save, not again after it.
+                self.summarise(learner)
         snapshots = {
             name: Snapshot(
                 learner.step, learner.trainer.policy_state(), learner.trainer.state_dict(), learner.state_dict()

@@ -1,0 +1,281 @@
+"""A run from start to end: environments, learners, files, writers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agents_core.config import Experiment, load_experiment
+from agents_core.contracts.worker_pool import WorkerPool
+from agents_core.errors import EnvironmentFailedError, UserError
+from agents_core.registry import Registry
+from agents_core.spec import BehaviorSpec
+from agents_core.timers import Timers
+from agents_core.training.build import environment_section, make_pool, make_trainer, make_writers, set_threads
+from agents_core.training.checkpoint import CheckpointStore
+from agents_core.training.checkpoint_files import Checkpoint
+from agents_core.training.clock import RunClock
+from agents_core.training.evaluator import Evaluator
+from agents_core.training.learner import Learner, check_spec, spec_from_tree
+from agents_core.training.loop import TrainingLoop
+from agents_core.training.recorder import Recorder
+from agents_core.training.run_directory import RunDirectory, Status
+from agents_core.training.stop import StopSignal
+from agents_core.training.versions import core_versions, plugin_versions
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a run is made, beside its experiment.
+
+    Attributes:
+        results: Folder that the run directory is made in.
+        run_id: Name of the run; None = from trainer, environment and time.
+        resume: Continue the run `run_id` from its last checkpoint.
+        force: Replace the run `run_id` if there is one.
+        init_from: Run directory or run id whose weights to start from.
+        inference: Only act.
+        quiet: Print nothing.
+    """
+
+    results: Path = Path("results")
+    run_id: str | None = None
+    resume: bool = False
+    force: bool = False
+    init_from: str | None = None
+    inference: bool = False
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended.
+
+    Attributes:
+        directory: The run directory.
+        status: `finished` or `interrupted`.
+        behaviors: As in summary.json: steps, episodes, mean_return, steps_per_second of each.
+        evaluations: Mean return of each behavior's best evaluation.
+        note: What to say instead, where there was nothing to do.
+    """
+
+    directory: Path
+    status: str
+    behaviors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    evaluations: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+
+
+def train(experiment: Experiment, registry: Registry, options: RunOptions) -> RunResult:
+    """Train an experiment in a run directory of its own, or continue one.
+
+    Raises:
+        AgentsError: What went wrong, with its exit code; a new run that cannot start leaves nothing on disk.
+    """
+    if not options.resume:
+        return _Run(experiment, registry, options, None).train()
+    if options.run_id is None:
+        raise UserError("to resume a run, name it")
+    return _Run(experiment, registry, options, RunDirectory.open(options.run_id, options.results)).train()
+
+
+def resume_run(
+    run: str | Path,
+    results: Path,
+    registry: Registry,
+    *,
+    max_steps: int | None = None,
+    overrides: Sequence[str] = (),
+    quiet: bool = False,
+) -> RunResult:
+    """Continue a run from its last checkpoint, with its own experiment.
+
+    Args:
+        run: A run directory, or a run id under `results`.
+        results: Folder of runs.
+        registry: Where components are found.
+        max_steps: New end of the run for every behavior.
+        overrides: As `--set`.
+        quiet: Print nothing.
+    """
+    directory = RunDirectory.open(run, results)
+    longer = [] if max_steps is None else [f"behaviors.*.max_steps={max_steps}"]
+    experiment = load_experiment(directory.config_path, registry, overrides=[*longer, *overrides])
+    return _Run(experiment, registry, RunOptions(resume=True, quiet=quiet), directory).train()
+
+
+class _Run:
+    """One process of a run, from its environments to its summary."""
+
+    def __init__(
+        self, experiment: Experiment, registry: Registry, options: RunOptions, resumed: RunDirectory | None
+    ) -> None:
+        self._experiment = experiment
+        self._registry = registry
+        self._options = options
+        self._resumed = resumed
+        self._versions = core_versions()
+        self._plugins = plugin_versions(registry)
+        self._timers = Timers()
+        self._clock = RunClock()
+        self._initial: Mapping[str, Checkpoint] = {}
+
+    def train(self) -> RunResult:
+        """Make everything, train, and put everything away again."""
+        set_threads(self._experiment)
+        with ExitStack() as stack:
+            stop = stack.enter_context(StopSignal())
+            if self._resumed is not None:
+                stack.enter_context(self._resumed)
+                self._resumed.resume(command=sys.argv, versions=self._versions, plugins=self._plugins)
+                self._initial = self._store(self._resumed).load_last()
+                if self._is_complete():
+                    return self._nothing_to_do(self._resumed)
+                self._clock.load_state_dict(next(iter(self._initial.values())).run["clock"])
+            elif self._options.init_from is not None:
+                self._initial = load_initial(self._options.init_from, self._options.results)
+            pool = make_pool(
+                self._experiment,
+                environment_section(self._experiment).num_envs,
+                environment_section(self._experiment).workers,
+            )
+            stack.callback(pool.close)
+            loop = TrainingLoop(
+                self._experiment, pool, self._make_learner, self._timers, self._clock, self._resumed_at()
+            )
+            loop.reset()
+            directory = self._resumed or stack.enter_context(self._make_directory())
+            try:
+                directory.start_log()
+                directory.write_config(self._experiment.to_yaml())
+                recorder = self._make_recorder(stack, directory, pool)
+            except BaseException:
+                if self._resumed is None:
+                    directory.discard()
+                raise
+            return self._train(loop, recorder, directory, pool, stop)
+
+    def _train(
+        self, loop: TrainingLoop, recorder: Recorder, directory: RunDirectory, pool: WorkerPool, stop: StopSignal
+    ) -> RunResult:
+        """The loop, and what is written when it ends, however it ends."""
+        self._registry.run_started(run_directory=directory.path, config=self._experiment.to_dict())
+        status: Status = "failed"
+        try:
+            try:
+                status = "finished" if loop.run(recorder, stop) else "interrupted"
+            except EnvironmentFailedError:
+                self._stop(loop, recorder)  # The policies are sound; only the environment is not.
+                raise
+            if status == "finished" and not self._options.inference:
+                recorder.finish(loop.learners)
+            else:
+                self._stop(loop, recorder)
+        finally:
+            self._timers.merge("environment", pool.timers())
+            self._timers.save(directory.timers_path, {**self._versions, **self._plugins})
+            self._write_summary(loop, directory, status)
+            directory.finish(status)
+            self._registry.run_finished(run_directory=directory.path, status=status)
+        return RunResult(
+            directory.path,
+            status,
+            {name: self._totals(learner) for name, learner in loop.learners.items()},
+            {name: learner.best_return for name, learner in loop.learners.items() if learner.best_return is not None},
+        )
+
+    def _stop(self, loop: TrainingLoop, recorder: Recorder) -> None:
+        """End early. An exact run keeps its last checkpoint, since one taken now would lead to other weights."""
+        if self._options.inference or self._experiment.checkpoints.exact:
+            recorder.write_last_summaries(loop.learners.values())
+        else:
+            recorder.stop(loop.learners)
+
+    def _make_learner(self, name: str, spec: BehaviorSpec) -> Learner:
+        section = self._experiment.behavior(name)
+        trainer, _ = make_trainer(self._experiment, name, section, spec, self._timers)
+        learner = Learner(
+            name,
+            section,
+            spec,
+            trainer,
+            started_at=self._clock.working_seconds,
+            acts_only=self._options.inference,
+        )
+        checkpoint = self._initial.get(name)
+        if checkpoint is not None:
+            check_spec(name, spec_from_tree(checkpoint.state["spec"]), spec)
+            trainer.load_policy_state(checkpoint.policy)
+            trainer.load_state_dict(checkpoint.trainer)
+            if self._resumed is not None and not self._options.inference:
+                learner.load_state_dict(checkpoint.state)
+        return learner
+
+    def _make_directory(self) -> RunDirectory:
+        section = environment_section(self._experiment)
+        trainers = sorted({behavior.trainer.type for behavior in self._experiment.behaviors.values()})
+        return RunDirectory.create(
+            self._options.results,
+            self._options.run_id,
+            words=[*trainers, str(section.options().get("id") or section.type)],
+            seed=self._experiment.seed,
+            command=sys.argv,
+            versions=self._versions,
+            plugins=self._plugins,
+            force=self._options.force,
+        )
+
+    def _make_recorder(self, stack: ExitStack, directory: RunDirectory, pool: WorkerPool) -> Recorder:
+        writers = make_writers(self._experiment, directory.path, self._resumed_at(), quiet=self._options.quiet)
+        for writer in writers:
+            stack.callback(writer.close)
+            writer.text("hyperparameters", self._experiment.to_yaml())
+        evaluator = Evaluator(self._experiment, self._registry, pool)
+        stack.callback(evaluator.close)
+        return Recorder(
+            self._experiment, self._registry, self._store(directory), writers, evaluator, self._timers, self._clock
+        )
+
+    def _store(self, directory: RunDirectory) -> CheckpointStore:
+        return CheckpointStore(
+            directory.checkpoints_path,
+            keep=self._experiment.checkpoints.keep,
+            versions={**self._versions, **self._plugins},
+        )
+
+    def _resumed_at(self) -> dict[str, int]:
+        if self._resumed is None:
+            return {}
+        return {name: checkpoint.step for name, checkpoint in self._initial.items()}
+
+    def _is_complete(self) -> bool:
+        return not self._options.inference and all(
+            checkpoint.step >= self._experiment.behavior(name).max_steps for name, checkpoint in self._initial.items()
+        )
+
+    def _nothing_to_do(self, directory: RunDirectory) -> RunResult:
+        directory.finish("finished")
+        steps = ", ".join(f"{name} at step {checkpoint.step}" for name, checkpoint in self._initial.items())
+        note = f"{directory.path} is finished ({steps}); to train longer: agents resume {directory.path} --max-steps N"
+        return RunResult(directory.path, "finished", note=note)
+
+    def _write_summary(self, loop: TrainingLoop, directory: RunDirectory, status: Status) -> None:
+        directory.write_summary(
+            {
+                "status": status,
+                "wall_seconds": self._clock.wall_seconds,
+                "behaviors": {name: self._totals(learner) for name, learner in loop.learners.items()},
+            }
+        )
+
+    def _totals(self, learner: Learner) -> dict[str, float | None]:
+        return learner.summary.totals(learner.step, self._clock.working_seconds)
+
+
+def load_initial(run: str, results: Path) -> dict[str, Checkpoint]:
+    """The weights that a new run starts from: `best` of each behavior if there is one, else `last`."""
+    store = CheckpointStore(RunDirectory.open(run, results).checkpoints_path)
+    return {name: store.load(name) for name in store.behaviors()}
