@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import cast, get_args
 
 from agents_core.contracts.environment import Environment, EnvironmentContext
@@ -31,3 +33,17 @@ def make_toy(context: EnvironmentContext[ToyConfig]) -> Environment:
         "ragged": lambda: Ragged(config.agents, config.behaviors, config.late_after, config.groups, config.image),
     }
     return makers[config.id]()
+
+
+@dataclass(frozen=True, slots=True)
+class ToyMaker:
+    """`make_environment` of worker pools, for tests that make a pool without an experiment.
+
+    Attributes:
+        config: Of the toy.
+    """
+
+    config: ToyConfig
+
+    def __call__(self, first_env: int, num_envs: int) -> Environment:
+        return make_toy(EnvironmentContext(self.config, num_envs, first_env, Path()))
