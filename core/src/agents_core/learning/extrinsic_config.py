@@ -11,5 +11,5 @@ class ExtrinsicConfig(RewardSignalConfig):
     """The environment's own reward, plus the group's."""
 
     normalize: bool = Field(
-        False, description="Divide rewards by the running deviation of the discounted return, and clip to ±10."
+        default=False, description="Divide rewards by the running deviation of the discounted return, and clip to ±10."
     )

@@ -10,27 +10,27 @@ from pydantic import Field, model_validator
 class PPOConfig(ConfigModel):
     """Proximal Policy Optimization."""
 
-    batch_size: int = Field(256, ge=1, description="Largest number of rows in a minibatch.")
-    buffer_size: int = Field(2048, ge=1, description="Rows that are collected for each update.")
-    num_epoch: int = Field(4, ge=1, le=1000, description="Passes over the rows in each update.")
-    learning_rate: PositiveSchedule = Field(Schedule(3e-4), description="Step size of Adam.")
-    beta: NonNegativeSchedule = Field(Schedule(0.005), description="Weight of the entropy bonus.")
-    epsilon: PositiveSchedule = Field(Schedule(0.2), description="Clip range of the probability ratio.")
-    lambd: float = Field(0.95, ge=0, le=1, description="λ of generalised advantage estimation.")
-    vf_coef: float = Field(0.5, ge=0, description="Weight of the value loss.")
+    batch_size: int = Field(default=256, ge=1, description="Largest number of rows in a minibatch.")
+    buffer_size: int = Field(default=2048, ge=1, description="Rows that are collected for each update.")
+    num_epoch: int = Field(default=4, ge=1, le=1000, description="Passes over the rows in each update.")
+    learning_rate: PositiveSchedule = Field(default=Schedule(3e-4), description="Step size of Adam.")
+    beta: NonNegativeSchedule = Field(default=Schedule(0.005), description="Weight of the entropy bonus.")
+    epsilon: PositiveSchedule = Field(default=Schedule(0.2), description="Clip range of the probability ratio.")
+    lambd: float = Field(default=0.95, ge=0, le=1, description="λ of generalised advantage estimation.")
+    vf_coef: float = Field(default=0.5, ge=0, description="Weight of the value loss.")
     value_clip_range: float | None = Field(
-        None, gt=0, description="How far a value may move from the old one in an update; null = any distance."
+        default=None, gt=0, description="How far a value may move from the old one in an update; null = any distance."
     )
     max_grad_norm: float | None = Field(
-        0.5, gt=0, description="Gradients with a larger norm are scaled down to it; null = never."
+        default=0.5, gt=0, description="Gradients with a larger norm are scaled down to it; null = never."
     )
     target_kl: float | None = Field(
-        None,
+        default=None,
         gt=0,
         description="The policy's steps of an update end where the approximate KL divergence exceeds it; null = never.",
     )
     normalize_advantage: bool = Field(
-        True, description="Give the advantages of each rollout mean 0 and standard deviation 1."
+        default=True, description="Give the advantages of each rollout mean 0 and standard deviation 1."
     )
 
     @model_validator(mode="after")
