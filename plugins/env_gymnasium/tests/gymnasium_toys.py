@@ -59,6 +59,8 @@ class Counting(gymnasium.Env[Any, Any]):
 
     def _info(self) -> dict[str, Any]:
         info: dict[str, Any] = {"count": self.count, "deep": {"count": 10 * self.count}, "text": "no number"}
+        if self.count == 2:
+            info["second"] = 7.0 + self.episode
         return info | ({"action_mask": self.mask()} if self.masks == "info" else {})
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:

@@ -59,6 +59,21 @@ def test_whole_numbers_are_rounded_to_the_nearest() -> None:
     assert rows_of(space, continuous=[[0.26, -0.26, 0.24]])[0].tolist() == [1, -1, 0]
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "dtype"),
+    [(-(2**63) + 1, 2**63 - 2, np.int64), (2**62 + 1, 2**63 - 2, np.int64), (2**55 + 1, 2**62 - 1, np.uint64)],
+)
+def test_bounds_that_no_float_can_hold_are_kept(low: int, high: int, dtype: type[np.generic]) -> None:
+    space = spaces.Box(low, high, (1,), dtype)
+    for row in rows_of(space, continuous=[[-1], [1], [-2], [2]]):
+        assert space.contains(row)
+
+
+def test_a_number_too_large_for_the_dtype_becomes_its_largest() -> None:
+    space = spaces.Box(-np.inf, np.inf, (2,), np.float16)
+    assert rows_of(space, continuous=[[1e6, -1e6]])[0].tolist() == [65504, -65504]
+
+
 @pytest.mark.parametrize("start", [-3, 0, 5])
 def test_a_discrete_counts_from_its_start(start: int) -> None:
     space = spaces.Discrete(4, start=start)

@@ -91,6 +91,21 @@ def test_actions_reach_the_rows_they_are_meant_for_while_others_are_reset() -> N
     assert kept == [[0, 0], [0, 1, 0], [0, 0, 1]]
 
 
+def test_an_episode_that_ends_in_its_reset_ends_for_nobody() -> None:
+    environment = counting(2, "NEXT_STEP", lengths=[[1], [9]])
+    environment.reset(seed=0)
+    act(environment, discrete=[[0], [0]])
+    step = environment._env.step
+
+    def ending(actions: Any) -> Any:
+        observation, reward, _, truncated, info = step(actions)
+        return observation, reward, np.array([True, False]), truncated, info
+
+    environment._env.step = ending
+    decision, terminal = parts(act(environment, discrete=[[0]]))
+    assert (decision.agent_id.tolist(), len(terminal)) == ([1], 0)
+
+
 def test_an_episode_that_a_reset_cuts_off_leaves_nothing_behind() -> None:
     environment = counting(2, "NEXT_STEP", lengths=[[1], [9]])
     environment.reset(seed=0)
