@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import agents_core
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
-
-import agents_core
 from agents_core.errors import EnvironmentFailedError, NonFiniteError, UserError
 from agents_core.training.run import RunResult
+from safetensors.numpy import load_file
 
 
 def toy(
@@ -109,7 +108,7 @@ def _forget_checkpoints_after(result: RunResult, keep: int) -> None:
     import shutil
 
     (behavior,) = [path for path in (result.directory / "checkpoints").iterdir() if path.is_dir()]
-    steps = sorted((int(path.name) for path in behavior.iterdir() if path.is_dir()))
+    steps = sorted(int(path.name) for path in behavior.iterdir() if path.is_dir())
     for step in steps[keep:]:
         shutil.rmtree(behavior / str(step))
     (behavior / "last").write_text(str(steps[keep - 1]))
@@ -165,9 +164,7 @@ def test_several_behaviors_train_at_once_and_late_ones_join(tmp_path: Path) -> N
     result = run(toy("ragged", max_steps=1500, environment=environment), tmp_path)
     assert set(result.behaviors) == {"Runner", "Chaser?team=1"}
     assert all(behavior["steps"] >= 1500 for behavior in result.behaviors.values())
-    resumed = run(
-        toy("ragged", max_steps=2500, environment=environment), tmp_path, resume=True
-    )
+    resumed = run(toy("ragged", max_steps=2500, environment=environment), tmp_path, resume=True)
     assert all(behavior["steps"] >= 2500 for behavior in resumed.behaviors.values())
     with pytest.raises(UserError, match="Runner"):
         agents_core.load_policy(result.directory)
@@ -229,7 +226,7 @@ def test_init_from_starts_with_the_weights_at_step_0(tmp_path: Path) -> None:
     from agents_core.registry import load_registry
     from agents_core.training.run import RunOptions, train
 
-    first = run(toy(), tmp_path, "first")
+    run(toy(), tmp_path, "first")
     registry = load_registry()
     frozen = toy(max_steps=600)
     frozen["behaviors"]["*"]["trainer"]["learning_rate"] = 1e-12

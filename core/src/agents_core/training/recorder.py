@@ -149,8 +149,8 @@ class Recorder:
 
 
 def _improves(learner: Learner, mean_return: float | None) -> bool:
-    """Whether this is the behavior's best return so far, which it then is."""
-    if mean_return is None or (learner.best_return is not None and mean_return <= learner.best_return):
+    """Whether no earlier return was better; of equals the one trained longer counts."""
+    if mean_return is None or (learner.best_return is not None and mean_return < learner.best_return):
         return False
     learner.best_return = mean_return
     return True

@@ -23,4 +23,5 @@ def core_versions() -> dict[str, str]:
 
 def plugin_versions(registry: Registry) -> dict[str, str]:
     """Versions of the plugins, by distribution."""
-    return {record.distribution: record.version for record in registry.records if record.distribution and record.version}
+    records = [record for record in registry.records if record.distribution and record.version]
+    return {str(record.distribution): str(record.version) for record in records}
