@@ -12,32 +12,62 @@ from agents_core.errors import EnvironmentFailedError
 from agents_core.spec import BehaviorSpec
 
 
-def check_structure(name: str, part: str, steps: DecisionSteps | TerminalSteps, spec: BehaviorSpec, where: str) -> None:
-    """Refuse arrays of another shape or dtype than the contract and the behavior's spec say.
+class StructureChecker:
+    """Refuses arrays of another shape or dtype than the contract and a behavior's spec say.
+
+    The first steps are looked at closely; in later ones, only what differs most easily.
 
     Args:
         name: The behavior.
-        part: `decision` or `terminal`.
-        steps: What the environment returned.
-        spec: The behavior's spec.
+        spec: Its spec.
         where: The environment, for the message.
-
-    Raises:
-        EnvironmentFailedError: Names the first array that does not fit.
     """
-    prefix = f"{where}, behavior '{name}': {part}"
-    if len(steps.observations) != len(spec.observations):
-        raise EnvironmentFailedError(
-            f"{prefix} steps hold {len(steps.observations)} observations, but the behavior's spec names "
-            f"{len(spec.observations)}: {', '.join(observation.name for observation in spec.observations)}"
+
+    def __init__(self, name: str, spec: BehaviorSpec, where: str) -> None:
+        self._name = name
+        self._spec = spec
+        self._where = where
+        self._known: set[type] = set()
+        self._rows = tuple((observation.numpy_dtype, observation.shape) for observation in spec.observations)
+
+    def check(self, steps: BehaviorSteps) -> None:
+        """Check the part of the steps that holds agents.
+
+        Raises:
+            EnvironmentFailedError: Names the first array that does not fit.
+        """
+        for part in (steps.decision, steps.terminal):
+            if len(part.agent_id) and not (type(part) in self._known and self._looks_right(part)):
+                self._check_closely(part)
+                self._known.add(type(part))
+
+    def _looks_right(self, steps: DecisionSteps | TerminalSteps) -> bool:
+        rows = len(steps.agent_id)
+        if len(steps.observations) != len(self._rows) or steps.reward.shape != (rows,):
+            return False
+        return all(
+            array.dtype == dtype and array.shape == (rows, *shape)
+            for array, (dtype, shape) in zip(steps.observations, self._rows, strict=True)
         )
-    rows = len(steps.agent_id)
-    for field, array, dtype, shape in _fields(steps, spec):
-        expected = f"expected a NumPy array {_describe(np.dtype(dtype), (rows, *shape))}"
-        if not isinstance(array, np.ndarray):
-            raise EnvironmentFailedError(f"{prefix}.{field} is a {type(array).__name__}; {expected}")
-        if array.dtype != np.dtype(dtype) or array.shape != (rows, *shape):
-            raise EnvironmentFailedError(f"{prefix}.{field} is {_describe(array.dtype, array.shape)}; {expected}")
+
+    def _check_closely(self, steps: DecisionSteps | TerminalSteps) -> None:
+        spec, rows = self._spec, len(steps.agent_id)
+        prefix = f"{self._where}, behavior '{self._name}': {_part_name(steps)}"
+        if len(steps.observations) != len(spec.observations):
+            raise EnvironmentFailedError(
+                f"{prefix} steps hold {len(steps.observations)} observations, but the behavior's spec names "
+                f"{len(spec.observations)}: {', '.join(observation.name for observation in spec.observations)}"
+            )
+        for field, array, dtype, shape in _fields(steps, spec):
+            expected = f"expected a NumPy array {_describe(np.dtype(dtype), (rows, *shape))}"
+            if not isinstance(array, np.ndarray):
+                raise EnvironmentFailedError(f"{prefix}.{field} is a {type(array).__name__}; {expected}")
+            if array.dtype != np.dtype(dtype) or array.shape != (rows, *shape):
+                raise EnvironmentFailedError(f"{prefix}.{field} is {_describe(array.dtype, array.shape)}; {expected}")
+
+
+def _part_name(steps: DecisionSteps | TerminalSteps) -> str:
+    return "decision" if isinstance(steps, DecisionSteps) else "terminal"
 
 
 def _fields(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NoReturn, TypeVar
 
-from agents_core.contracts.environment import Actions, DecisionSteps, Environment, EnvironmentSteps, TerminalSteps
-from agents_core.environments.checks import check_structure, check_unique, refuse_non_finite
+from agents_core.contracts.environment import Actions, Environment, EnvironmentSteps
+from agents_core.environments.checks import StructureChecker, check_unique, refuse_non_finite
 from agents_core.environments.seeding import environment_seed
 from agents_core.environments.stacking import Int64s
 from agents_core.errors import AgentsError, EnvironmentFailedError
@@ -61,7 +61,7 @@ class Host:
 
     def __init__(self, make_environment: MakeEnvironment, place: Place) -> None:
         self.place = place
-        self._checked: set[tuple[str, str]] = set()
+        self._checkers: dict[str, StructureChecker] = {}
         self.environment = self._guarded("while it was made", lambda: make_environment(place.first_env, place.num_envs))
 
     def reset(self, seed: int | None, parameters: Mapping[str, float] | None, restart: int) -> EnvironmentSteps:
@@ -100,26 +100,24 @@ class Host:
             refuse_non_finite(name, steps.behaviors[name], spec, str(self.place))
 
     def _check(self, steps: EnvironmentSteps) -> EnvironmentSteps:
-        """Look at the first steps with decisions and the first with ends of each behavior closely."""
         if not isinstance(steps, EnvironmentSteps):
             raise EnvironmentFailedError(
                 f"{self.place} returned a {type(steps).__name__} from reset or step, expected EnvironmentSteps"
             )
         for name, behavior in steps.behaviors.items():
-            for part, rows in (("decision", behavior.decision), ("terminal", behavior.terminal)):
-                if len(rows.agent_id) and (name, part) not in self._checked:
-                    self._check_structure(name, part, rows)
-                    self._checked.add((name, part))
+            checker = self._checkers.get(name) or self._make_checker(name)
+            checker.check(behavior)
         return steps
 
-    def _check_structure(self, name: str, part: str, rows: DecisionSteps | TerminalSteps) -> None:
+    def _make_checker(self, name: str) -> StructureChecker:
         specs = self.environment.behavior_specs
         if name not in specs:
             known = ", ".join(f"'{known}'" for known in specs) or "none"
             raise EnvironmentFailedError(
                 f"{self.place} has agents of behavior '{name}', which its behavior_specs lack (there: {known})"
             )
-        check_structure(name, part, rows, specs[name], str(self.place))
+        self._checkers[name] = StructureChecker(name, specs[name], str(self.place))
+        return self._checkers[name]
 
     def _guarded(self, when: str, call: Callable[[], ResultT]) -> ResultT:
         try:

@@ -1,0 +1,8 @@
+"""Lets tests, and the workers that they start, import `sample_environments`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
