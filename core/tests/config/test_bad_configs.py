@@ -47,6 +47,20 @@ BAD: dict[str, tuple[str, list[str]]] = {
             "did you mean 'learning_rate'?"
         ],
     ),
+    "key of the trainer one level too high": (
+        HEAD + 'behaviors:\n  "*":\n    batch_size: 5\n    trainer: {type: learner}\n',
+        [
+            f"4:5: behaviors.*.batch_size: unknown key; allowed keys: {BEHAVIOR_KEYS}; "
+            "did you mean 'behaviors.*.trainer.batch_size'?"
+        ],
+    ),
+    "key of the network in the trainer": (
+        TRAINER + "hidden_units: 64\n",
+        [
+            f"6:7: behaviors.*.trainer.hidden_units: unknown key; allowed keys of {LEARNER}: {LEARNER_KEYS}; "
+            "did you mean 'behaviors.*.network.hidden_units'?"
+        ],
+    ),
     "misspelt key inside a trainer's own section": (
         TRAINER + "memory: {sise: 4}\n",
         [f"6:16: behaviors.*.trainer.memory.sise: unknown key; allowed keys of {LEARNER}: size; did you mean 'size'?"],

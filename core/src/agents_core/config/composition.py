@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agents_core.config.additions import DEFAULT_SIGNAL
+from agents_core.config.coercion import fields_by_key
 from agents_core.config.document import Position, Table, empty_table, is_removed
-from agents_core.config.errors import KeyPath
+from agents_core.config.errors import KeyPath, show_path
 from agents_core.config.experiment import BehaviorSection, EnvironmentSection, Experiment, Section
 from agents_core.config.merging import EVERY
 from agents_core.config.messages import Place
 from agents_core.config.models import GeneralConfig, InstancesConfig, ScopeConfig
 from agents_core.config.sections import SectionReader
+from agents_core.options import NetworkConfig
 from agents_core.plugin import StatsWriterSpec, TrainerSpec
 
 COMPOSED = ("environment", "behaviors", "stats")
@@ -111,9 +113,10 @@ def _read_behavior(
     entry: Table, path: KeyPath, position: Position, reader: SectionReader, is_fragment: bool
 ) -> BehaviorSection | None:
     """One behavior; None if it has mistakes or `is_fragment`: a `"*"` that has no trainer, as every named one has."""
-    place = Place(path, position, None, BEHAVIOR_KEYS)
+    elsewhere = _paths_of_keys(entry, path, reader)
+    place = Place(path, position, None, BEHAVIOR_KEYS, elsewhere)
     scope = reader.model(ScopeConfig, entry.without(*BEHAVIOR_KEYS), place)
-    trainer = None if is_fragment else _read_trainer(entry, path, position, reader)
+    trainer = None if is_fragment else _read_trainer(entry, place, reader)
     signals = _read_reward_signals(entry, path, position, reader)
     if scope is None or trainer is None:
         return None
@@ -122,13 +125,24 @@ def _read_behavior(
     )
 
 
-def _read_trainer(entry: Table, path: KeyPath, position: Position, reader: SectionReader) -> Section | None:
+def _paths_of_keys(entry: Table, path: KeyPath, reader: SectionReader) -> dict[str, str]:
+    """Where each key of a behavior belongs, for those that were written one level too high or too low."""
+    trainer = entry.values.get("trainer")
+    own = reader.known_keys("trainer", trainer) if isinstance(trainer, Table) else ()
+    paths = {key: (*path, "trainer", key) for key in own}
+    paths |= {key: (*path, "network", key) for key in fields_by_key(NetworkConfig)}
+    paths |= {key: (*path, key) for key in fields_by_key(ScopeConfig)}
+    return {key: show_path(full) for key, full in paths.items()}
+
+
+def _read_trainer(entry: Table, behavior: Place, reader: SectionReader) -> Section | None:
     example = "a section, such as {type: ppo}"
-    table = reader.table(entry, "trainer", path, example)
+    table = reader.table(entry, "trainer", behavior.path, example)
+    path = (*behavior.path, "trainer")
     if table is not None:
-        return reader.section("trainer", table, Place((*path, "trainer"), entry.keys["trainer"]))
+        return reader.section("trainer", table, Place(path, entry.keys["trainer"], elsewhere=behavior.elsewhere))
     if "trainer" not in entry.values or is_removed(entry.values["trainer"]):
-        reader.refuse(position, (*path, "trainer"), f"missing; expected {example} with {reader.choices('trainer')}")
+        reader.refuse(behavior.position, path, f"missing; expected {example} with {reader.choices('trainer')}")
     return None
 
 

@@ -11,7 +11,7 @@ from agents_core.config.composition import read_experiment
 from agents_core.config.document import Items, Node, Position, Scalar, Table, empty_table, from_python
 from agents_core.config.errors import ConfigError, Mistake
 from agents_core.config.experiment import Experiment
-from agents_core.config.merging import expand
+from agents_core.config.merging import expand, shorten_names
 from agents_core.config.messages import found
 from agents_core.config.overrides import apply, parse_all
 from agents_core.config.reader import read_file, read_text
@@ -76,7 +76,7 @@ def resolve(
     for change in early:
         root = apply(root, change)
     _load_local_plugins(root, registry, folder)
-    root = expand(root)
+    root = expand(shorten_names(root))
     root = add_plugins(root, find_plugins(plugins, registry, mistakes), registry, mistakes)
     if environment is not None:
         root = add_environment(root, environment, registry, mistakes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from agents_core.config.document import Node, Scalar, Table
+from agents_core.config.document import Node, Scalar, Table, empty_table
 
 EVERY = "*"
 """The behavior entry that stands for all."""
@@ -49,8 +49,42 @@ def expand(root: Table) -> Table:
         name: merge(common, node) if name != EVERY and isinstance(node, Table) else node
         for name, node in behaviors.values.items()
     }
-    expanded = Table(behaviors.position, behaviors.keys, values)
-    return root.with_value("behaviors", expanded, root.keys["behaviors"])
+    return _replace(root, "behaviors", Table(behaviors.position, behaviors.keys, values))
+
+
+def shorten_names(root: Table) -> Table:
+    """The experiment with `agents-rnd:rnd: {...}` written as `rnd: {type: agents-rnd:rnd, ...}`.
+
+    So the same signal or writer has the same name, however it is written.
+    """
+    behaviors = root.values.get("behaviors")
+    if isinstance(behaviors, Table):
+        for name, entry in behaviors.values.items():
+            if isinstance(entry, Table):
+                behaviors = _replace(behaviors, name, _shorten(entry, "reward_signals"))
+        root = _replace(root, "behaviors", behaviors)
+    return _shorten(root, "stats")
+
+
+def _shorten(parent: Table, key: str) -> Table:
+    sections = parent.values.get(key)
+    if not isinstance(sections, Table):
+        return parent
+    short = empty_table(sections.position)
+    for name, node in sections.values.items():
+        position = sections.keys[name]
+        plain_name = name.rpartition(":")[2]
+        if plain_name == name or plain_name in sections.values:
+            short = short.with_value(name, node, position)
+            continue
+        if isinstance(node, Table) and "type" not in node.values:
+            node = node.with_value("type", Scalar(position, name, name), position)
+        short = short.with_value(plain_name, node, position)
+    return _replace(parent, key, short)
+
+
+def _replace(table: Table, key: str, value: Table) -> Table:
+    return table.with_value(key, value, table.keys[key])
 
 
 def fill_gaps(common: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -27,12 +28,14 @@ class Place:
         position: Of its key.
         owner: Which plugin's component it belongs to, such as `trainer 'ppo' of agents-ppo 0.1.0`; None: core.
         other_keys: Keys that it may have beside those of its model.
+        elsewhere: Full paths of keys that belong into a neighbouring section.
     """
 
     path: KeyPath
     position: Position
     owner: str | None = None
     other_keys: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
 
 def found(node: Node) -> str:
@@ -58,11 +61,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean '{by_lower[match[0]]}'?" if match else ""
 
 
-def unknown_key(key: str, allowed: Collection[str], owner: str | None) -> str:
+def unknown_key(key: str, allowed: Sequence[str], place: Place) -> str:
     """The message for a key that its section does not have."""
-    of = f" of {owner}" if owner else ""
+    of = f" of {place.owner}" if place.owner else ""
     names = ", ".join(sorted(allowed)) if allowed else "none"
-    return f"unknown key; allowed keys{of}: {names}{nearest(key, allowed)}"
+    hint = f"; did you mean '{place.elsewhere[key]}'?" if key in place.elsewhere else nearest(key, allowed)
+    return f"unknown key; allowed keys{of}: {names}{hint}"
 
 
 def translate(error: ValidationError, model: type[BaseModel], table: Table, place: Place) -> list[Mistake]:
@@ -71,31 +75,40 @@ def translate(error: ValidationError, model: type[BaseModel], table: Table, plac
     Args:
         table: What was written in the section.
     """
-    try:
-        schema: Schema = model.model_json_schema()
-    except PydanticInvalidForJsonSchema:
-        schema = {}
+    schema = _schema(model)
     grouped: dict[tuple[str | int, ...], list[dict[str, Any]]] = {}
     for details in error.errors(include_url=False, include_input=False):
-        grouped.setdefault(_steps(table, details["loc"]), []).append(dict(details))
+        steps = _steps(table, details["loc"], is_missing=details["type"] == "missing")
+        grouped.setdefault(steps, []).append(dict(details))
     # Where one alternative of a union was meant, what is wrong inside it is said, not that the others do not fit.
-    deepest = [
-        steps for steps in grouped if not any(other[: len(steps)] == steps for other in grouped if other != steps)
-    ]
+    deepest = [steps for steps in grouped if not any(_is_inside(other, steps) for other in grouped)]
     return [_mistake(steps, grouped[steps], schema, table, place) for steps in deepest]
 
 
-def _steps(table: Table, location: tuple[int | str, ...]) -> tuple[str | int, ...]:
+@functools.lru_cache(maxsize=64)
+def _schema(model: type[BaseModel]) -> Schema:
+    """The model's JSON schema, which says what each field takes; empty where pydantic cannot write it."""
+    try:
+        return model.model_json_schema()
+    except PydanticInvalidForJsonSchema:
+        return {}
+
+
+def _is_inside(steps: tuple[str | int, ...], outer: tuple[str | int, ...]) -> bool:
+    return len(steps) > len(outer) and steps[: len(outer)] == outer
+
+
+def _steps(table: Table, location: tuple[int | str, ...], *, is_missing: bool) -> tuple[str | int, ...]:
     """A pydantic location as keys and indices of the tree, without the names of union members in between."""
     steps: list[str | int] = []
     node: Node | None = table
-    for number, step in enumerate(location):
+    for step in location:
         child = _child(node, step)
         if child is not None:
             steps.append(step)
             node = child
-        elif number == len(location) - 1 and isinstance(node, Table) and not _is_union_tag(step):
-            steps.append(step)  # a key that is missing
+    if is_missing and steps[-1:] != [location[-1]]:
+        steps.append(location[-1])
     return tuple(steps)
 
 
@@ -107,40 +120,31 @@ def _child(node: Node | None, step: str | int) -> Node | None:
     return None
 
 
-def _is_union_tag(step: str | int) -> bool:
-    return isinstance(step, int) or not step.isidentifier()
-
-
 def _mistake(
     steps: tuple[str | int, ...], errors: list[dict[str, Any]], schema: Schema, table: Table, place: Place
 ) -> Mistake:
     path = place.path + tuple(str(step) for step in steps)
-    parent = _follow(table, steps[:-1])
     node = _follow(table, steps)
     first = errors[0]
     suffix = f" ({place.owner})" if place.owner else ""
     if first["type"] == "extra_forbidden":
         inside = at_path(schema, schema, steps[:-1]) or {}
         allowed = known_keys(inside, schema) + (list(place.other_keys) if len(steps) == 1 else [])
-        return Mistake(_key_position(table, steps, place), path, unknown_key(str(steps[-1]), allowed, place.owner))
-    allowed_here = at_path(schema, schema, steps)
-    words = in_words(allowed_here, schema) if steps and allowed_here else None
-    if node is None or (first["type"] == "missing" and parent is not None):
+        return Mistake(_key_position(table, steps, place), path, unknown_key(str(steps[-1]), allowed, place))
+    declared = at_path(schema, schema, steps) if steps else None
+    words = in_words(declared, schema) if declared else None
+    if node is None or first["type"] == "missing":
         expected = f"; expected {words}" if words else ""
         return Mistake(_key_position(table, steps[:-1], place), path, f"missing{expected}{suffix}")
-    own_words = [_own_words(details) for details in errors]
-    if any(own_words):
-        text = next(word for word in own_words if word)
-        if isinstance(node, Table):
-            position, named = _named_value(node, text)
-            return Mistake(position or _key_position(table, steps, place), path + named, text + suffix)
-        return Mistake(node.position, path, f"found {found(node)}; {text}{suffix}")
-    if words is None:
-        return Mistake(node.position, path, f"found {found(node)}; {first['msg']}{suffix}")
+    text = next((own for details in errors if (own := _own_words(details))), None)
+    if text is not None and isinstance(node, Table):
+        position, named = _named_value(node, text)
+        return Mistake(position or _key_position(table, steps, place), path + named, text + suffix)
     position = _key_position(table, steps, place) if isinstance(node, Table) else node.position
-    return Mistake(
-        position, path, f"found {found(node)}, expected {words}{_near_choice(node, allowed_here, schema)}{suffix}"
-    )
+    if text is not None or words is None:
+        return Mistake(position, path, f"found {found(node)}; {text or first['msg']}{suffix}")
+    expected = f"expected {words}{_near_choice(node, declared, schema)}"
+    return Mistake(position, path, f"found {found(node)}, {expected}{suffix}")
 
 
 def _own_words(details: dict[str, Any]) -> str | None:

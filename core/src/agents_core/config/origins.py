@@ -17,18 +17,11 @@ def origin(resolved: Resolved, path: tuple[str, ...]) -> str:
     for key in path:
         if not isinstance(node, Table):
             break  # a part of what was written as one value, such as a schedule given as a number
-        node = _child(node, key)
+        node = node.values.get(key)
     if node is None:
         return DEFAULT
     position = node.position
     return position.source if position.line is None else f"{position.source}:{position.line}"
-
-
-def _child(table: Table, name: str) -> Node | None:
-    """What a table holds under a name, which the file may have qualified: `agents-rnd:rnd`."""
-    if name in table.values:
-        return table.values[name]
-    return next((node for key, node in table.values.items() if key.endswith(f":{name}")), None)
 
 
 def origins(resolved: Resolved, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +43,7 @@ def written_values(resolved: Resolved) -> dict[str, Any]:
 def _written(values: Mapping[str, Any], tree: Table) -> dict[str, Any]:
     written: dict[str, Any] = {}
     for key, value in values.items():
-        node = _child(tree, key)
+        node = tree.values.get(key)
         if isinstance(node, Table) and isinstance(value, Mapping):
             written[key] = _written(value, node)
         elif node is not None:

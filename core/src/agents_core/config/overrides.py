@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agents_core.config.document import Node, Position, Table, empty_table
 from agents_core.config.errors import ConfigError, KeyPath, Mistake
-from agents_core.config.merging import EVERY, merge
+from agents_core.config.merging import EVERY, merge, shorten_names
 from agents_core.config.reader import read_text
 
 _KEY = re.compile(r'"(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'|[^.=\s"\'][^.=\s]*')
@@ -94,6 +94,7 @@ def _set(root: Table, path: KeyPath, override: Override) -> Table:
     node = override.value
     for key in reversed(path):
         node = empty_table(override.position).with_value(key, node, override.position)
-    merged = merge(root, node)
+    assert isinstance(node, Table)
+    merged = merge(root, shorten_names(node))
     assert isinstance(merged, Table)
     return merged

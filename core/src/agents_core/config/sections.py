@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from agents_core.config.coercion import read_model
+from agents_core.config.coercion import fields_by_key, read_model
 from agents_core.config.document import Items, Node, Position, Scalar, Table, is_removed
 from agents_core.config.errors import KeyPath, Mistake, show_path
 from agents_core.config.experiment import Section
@@ -83,6 +83,15 @@ class SectionReader:
         names = sorted({component.name for component in self.registry.components(kind)})
         article = "an" if kind[0] in "aeiou" else "a"
         return f"the name of {article} {words(kind)}; installed: {', '.join(names) or 'none'}"
+
+    def known_keys(self, kind: Kind, table: Table) -> tuple[str, ...]:
+        """The options of the component that a section names; none if there is no such."""
+        node = table.values.get("type")
+        try:
+            component = self.registry.find(kind, str(node.value)) if isinstance(node, Scalar) else None
+            return () if component is None else tuple(fields_by_key(component.load_config()))
+        except UserError:
+            return ()
 
     def options(self, component: Component, table: Table, place: Place) -> ConfigModel | None:
         """A component's options, validated with its own model and nothing else's."""
