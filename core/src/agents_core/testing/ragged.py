@@ -125,13 +125,13 @@ class _Population:
             observations.append(ObservationSpec("picture", (2, 2, 1), "uint8", "image"))
         action = ActionSpec(discrete_branches=(CHOICES,)) if discrete else ActionSpec(continuous_size=2)
         self.spec = BehaviorSpec(tuple(observations), action)
-        self.acting: Int64s = np.empty(0, np.int64)
         self._group_id: Int64s | None = np.arange(size) // 2 - 1 if groups else None
         self._size = size
         self.clear()
 
     def clear(self) -> None:
         """Empty all places but the first, where an agent is born at once."""
+        self.acting: Int64s = np.empty(0, np.int64)
         self._next_id = 0
         self._alive: Bools = np.zeros(self._size, np.bool_)
         self._agent_id: Int64s = np.zeros(self._size, np.int64)
