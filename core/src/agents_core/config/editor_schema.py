@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from agents_core.config.json_schema import JsonSchema, compose
+from agents_core.config.json_schema import BEHAVIOR, JsonSchema, compose
 from agents_core.registry import Component
 
 INTEGER = r"^[-+]?(0|[1-9][0-9]*(_[0-9]+)*)(\.0*)?([eE]\+?[0-9]+)?$"
 NUMBER = r"^[-+]?((0|[1-9][0-9]*(_[0-9]+)*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$"
-_NULLABLE = ("behavior", "trainer.", "reward-signal.")
+_NULLABLE = (BEHAVIOR, "trainer.", "reward-signal.")
 
 
 def export(components: Iterable[Component], problems: list[str]) -> JsonSchema:
@@ -20,18 +20,17 @@ def export(components: Iterable[Component], problems: list[str]) -> JsonSchema:
     In behaviors everything may be null: that removes what `"*"` sets.
     """
     schema = compose(components, problems)
+    behavior = schema["$defs"][BEHAVIOR]["properties"]
+    behavior["reward_signals"] = _with_nullable_entries(behavior["reward_signals"])
     for name, section in schema["$defs"].items():
         if name.startswith(_NULLABLE):
             section["properties"] = {key: _or_null(inner) for key, inner in section["properties"].items()}
-            for key in ("trainer", "reward_signals"):
-                if name == "behavior":
-                    section["properties"][key] = _entries_or_null(section["properties"][key])
     exported = _with_numerals(schema)
     assert isinstance(exported, dict)
     return exported
 
 
-def _entries_or_null(schema: JsonSchema) -> JsonSchema:
+def _with_nullable_entries(schema: JsonSchema) -> JsonSchema:
     """A mapping whose entries may be null too."""
     changed = dict(schema)
     for word in ("properties", "patternProperties"):

@@ -21,8 +21,9 @@ CONFIGURED: tuple[Kind, ...] = ("environment", "worker-pool", "trainer", "reward
 
 JsonSchema = dict[str, Any]
 
+BEHAVIOR = "behavior"
+"""Name of the definition of a behavior."""
 _REFERENCE = "#/$defs/"
-_BEHAVIOR = "behavior"
 
 
 class _Generator(GenerateJsonSchema):
@@ -112,8 +113,8 @@ def _root(
         "trainer": _described(_any_of(_of_kind("trainer", sections)), "What learns."),
         "reward_signals": _named(_of_kind("reward-signal", sections), "Reward signals by name."),
     }
-    defs[_BEHAVIOR] = {"type": "object", "title": _BEHAVIOR, "properties": own_keys, "additionalProperties": False}
-    behavior = {"$ref": _REFERENCE + _BEHAVIOR}
+    defs[BEHAVIOR] = {"type": "object", "title": BEHAVIOR, "properties": own_keys, "additionalProperties": False}
+    behavior = {"$ref": _REFERENCE + BEHAVIOR}
     properties = {
         "seed": general["properties"]["seed"],
         "environment": _described(_any_of(_of_kind("environment", sections)), "Where agents act."),
