@@ -43,11 +43,12 @@ def extend_batch(batch: Batch, fields: Mapping[str, Array], device: torch.device
 
 
 def minibatches(rows: int, batch_size: int, generator: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
-    """All rows once, in random order, in as few minibatches of at most `batch_size` as can be, of almost equal size.
+    """All rows once, in random order, in minibatches as near to `batch_size` as an even split comes.
 
-    No row is left out, and no minibatch is much smaller than the others.
+    No row is left out, no minibatch is much smaller than the others, and the few rows by which a rollout exceeds a
+    multiple of `batch_size` cost no further minibatch.
     """
-    count = -(-rows // batch_size)
+    count = max(1, round(rows / batch_size))
     yield from np.array_split(generator.permutation(rows), count)
 
 
