@@ -152,12 +152,12 @@ def test_kwargs_and_wrappers_reach_the_environment_from_the_inside_out() -> None
 
 
 def test_an_environments_own_vectorised_version_is_chosen_where_it_can_be() -> None:
-    assert isinstance(open_config(2, id="CartPole-v1"), VectorEnvironment)
-    assert isinstance(open_config(1, id="CartPole-v1"), SerialEnvironment)
+    assert isinstance(open_config(16, id="CartPole-v1"), VectorEnvironment)
+    assert isinstance(open_config(15, id="CartPole-v1"), SerialEnvironment)
     assert isinstance(open_config(1, id="CartPole-v1", vectorization="own"), VectorEnvironment)
-    assert isinstance(open_config(2, id="CartPole-v1", vectorization="sync"), SerialEnvironment)
-    assert isinstance(open_config(2, id="CartPole-v1", wrappers=["OrderEnforcing"]), SerialEnvironment)
-    assert isinstance(open_config(2, id="Acrobot-v1"), SerialEnvironment)
+    assert isinstance(open_config(16, id="CartPole-v1", vectorization="sync"), SerialEnvironment)
+    assert isinstance(open_config(16, id="CartPole-v1", wrappers=["OrderEnforcing"]), SerialEnvironment)
+    assert isinstance(open_config(16, id="Acrobot-v1"), SerialEnvironment)
 
 
 @pytest.mark.parametrize("vectorization", ["sync", "own"])

@@ -117,7 +117,7 @@ def test_an_episode_that_a_reset_cuts_off_leaves_nothing_behind() -> None:
 
 
 def test_cartpoles_own_version_never_shows_a_learner_the_row_of_a_reset() -> None:
-    environment = open_config(5, id="CartPole-v1")
+    environment = open_config(5, id="CartPole-v1", vectorization="own")
     assert isinstance(environment, VectorEnvironment)
     for choice in (0, 1):
         for stream in transitions(environment, 200, choice).values():
@@ -138,7 +138,7 @@ def cartpole(observation: tuple[float, ...], action: int) -> list[float]:
 
 
 def test_cartpoles_own_version_is_cut_off_at_its_registered_limit() -> None:
-    environment = open_config(3, id="CartPole-v1")
+    environment = open_config(3, id="CartPole-v1", vectorization="own")
     decision, _ = parts(environment.reset(seed=1))
     lengths = []
     for tick in range(1, 502):
@@ -149,7 +149,7 @@ def test_cartpoles_own_version_is_cut_off_at_its_registered_limit() -> None:
 
 
 def test_a_seed_repeats_and_neighbouring_seeds_share_nothing() -> None:
-    environment = open_config(4, id="CartPole-v1")
+    environment = open_config(4, id="CartPole-v1", vectorization="own")
     starts = [parts(environment.reset(seed=seed))[0].observations[0].tolist() for seed in (0, 1, 2, 0)]
     assert starts[0] == starts[3]
     assert len({tuple(row) for rows in starts[:3] for row in rows}) == 12

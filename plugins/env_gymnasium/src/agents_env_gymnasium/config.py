@@ -58,7 +58,7 @@ class GymnasiumConfig(ConfigModel):
     vectorization: Literal["auto", "sync", "own"] = Field(
         "auto",
         description="`sync`: single environments stepped in turn. `own`: the environment's own vector entry point. "
-        "`auto`: its own where it has one and several environments without wrappers are wanted.",
+        "`auto`: its own where it has one and at least 16 environments without wrappers are wanted.",
     )
     image_layout: ImageLayout | dict[str, ImageLayout] | None = Field(
         None,

@@ -15,6 +15,7 @@ from agents_env_gymnasium.config import GymnasiumConfig
 from agents_env_gymnasium.environment import BEHAVIOR, GymnasiumEnvironment
 from agents_env_gymnasium.masks import Masks
 from agents_env_gymnasium.observations import MASK_KEY
+from agents_env_gymnasium.quick_contains import quicken
 
 Env = gymnasium.Env[Any, Any]
 
@@ -43,6 +44,7 @@ class SerialEnvironment(GymnasiumEnvironment):
                     f"environment: instances of '{self._name}' differ in their spaces: {env.observation_space}, "
                     f"{env.action_space} and {first.observation_space}, {first.action_space}"
                 )
+            quicken(env.unwrapped.action_space)
         self._envs = envs
         self._step_functions = [env.step for env in envs]
         self._mask_functions = self._find_mask_functions(envs)
@@ -157,7 +159,9 @@ class SerialEnvironment(GymnasiumEnvironment):
         elif self._mask_functions is not None:
             masks = [mask() for mask in self._mask_functions]
         else:
-            masks = [info.get(MASK_KEY) for info in infos]
-            if all(mask is None for mask in masks):
+            masks = [info[MASK_KEY] for info in infos if MASK_KEY in info]
+            if not masks:
                 return None
+            if len(masks) < len(infos):
+                masks = [info.get(MASK_KEY) for info in infos]
         return self._masks.read_rows(masks)

@@ -26,6 +26,7 @@ from agents_env_gymnasium.config import GymnasiumConfig
 from agents_env_gymnasium.environment import BEHAVIOR, GymnasiumEnvironment
 from agents_env_gymnasium.masks import Masks
 from agents_env_gymnasium.observations import MASK_KEY
+from agents_env_gymnasium.quick_contains import quicken
 from agents_env_gymnasium.stats import merge
 
 Flags = npt.NDArray[np.bool_]
@@ -47,6 +48,7 @@ class VectorEnvironment(GymnasiumEnvironment):
             raise UserError(
                 f"environment.num_envs: '{self._name}' was asked for {self._count} instances, but made {env.num_envs}"
             )
+        quicken(env.unwrapped.action_space)
         self._env = env
         self._mode = _autoreset_mode(env, self._name)
         self._pending = np.zeros(self._count, np.bool_)
