@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 
@@ -123,3 +124,19 @@ def lonely(*_: int) -> Environment:
 def impossible(first_env: int, _: int) -> Environment:
     """An environment that cannot be made."""
     raise FileNotFoundError(f"no scene for {first_env}")
+
+
+class ChildMinder(Scripted):
+    """Starts a process of its own, as an editor or a game would be, and hangs when it is closed."""
+
+    def __init__(self, *_: int) -> None:
+        super().__init__({"Walker": BehaviorSteps(decision(0), terminal())})
+        self._child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+
+    def reset(self, *_: object) -> EnvironmentSteps:
+        steps = super().reset()
+        steps.stats = {"child": [float(self._child.pid)]}
+        return steps
+
+    def close(self) -> None:
+        self._child.wait()

@@ -120,7 +120,9 @@ class ProcessPool(WorkerPool):
             self._make_environments(self._workers[:1])
             self._make_environments(self._workers[1:])
         except WorkerLostError as lost:
-            raise EnvironmentFailedError(f"{lost} before its environments were made") from lost
+            raise EnvironmentFailedError(
+                f"{lost} before its environments were made; what it printed stands above"
+            ) from None
 
     def _make_environments(self, workers: Sequence[WorkerProcess]) -> None:
         seconds = self._config.start_timeout
@@ -179,7 +181,7 @@ class ProcessPool(WorkerPool):
         allowed = self._config.max_restarts
         while worker.restarts < allowed:
             worker.restarts += 1
-            logger.warning("%s %s; starting it again (%d of %d)", worker, reason, worker.restarts, allowed)
+            logger.warning("%s; starting it again (%d of %d)", reason, worker.restarts, allowed)
             self._memory.keep_seconds(worker)
             worker.start()
             try:
@@ -189,8 +191,7 @@ class ProcessPool(WorkerPool):
             except WorkerLostError as loss:
                 reason = str(loss)
         raise EnvironmentFailedError(
-            f"{worker} {reason}; it was started again {allowed} times, which is all that "
-            "environment.workers.max_restarts allows"
+            f"{reason}; it was started again {allowed} times, which is all that environment.workers.max_restarts allows"
         )
 
 

@@ -34,7 +34,7 @@ REAP_SECONDS = 5.0
 
 
 class WorkerLostError(Exception):
-    """A worker died or hung; the text says which."""
+    """A worker died or hung; the text names it and says which."""
 
 
 class RemoteTracebackError(Exception):
@@ -103,7 +103,7 @@ class WorkerProcess:
             UserError, EnvironmentFailedError: As raised in the worker.
         """
         if self._channel is None:
-            raise WorkerLostError(self._end)
+            raise self._loss()
         deadline = time.monotonic() + seconds
         try:
             while not self._channel.wait(max(0.0, min(LIVENESS_SECONDS, deadline - time.monotonic()))):
@@ -113,11 +113,11 @@ class WorkerProcess:
                 if time.monotonic() >= deadline:
                     self.kill()
                     self._end = f"did not answer within {limit}"
-                    raise WorkerLostError(self._end)
+                    raise self._loss()
             answer = self._channel.receive()
         except ChannelClosedError:
             self._bury()
-            raise WorkerLostError(self._end) from None
+            raise self._loss() from None
         if isinstance(answer, Failed):
             self._raise(answer)
         return answer
@@ -136,7 +136,7 @@ class WorkerProcess:
                 # The answer to a step that was given up, because of another failure, comes before the one to `Close`.
                 logger.warning("%s, while it was being closed: %s", self, failure)
             except WorkerLostError as loss:
-                logger.warning("%s %s while it was being closed", self, loss)
+                logger.warning("%s while it was being closed", loss)
                 return
         if self._process is not None:
             self._process.join(max(0.0, deadline - time.monotonic()))
@@ -172,6 +172,9 @@ class WorkerProcess:
             self._end = f"was killed by {signal.Signals(-code).name}"
         else:
             self._end = f"ended with exit code {code}"
+
+    def _loss(self) -> WorkerLostError:
+        return WorkerLostError(f"{self} {self._end}")
 
     def _forget(self) -> None:
         if self._channel is not None:
