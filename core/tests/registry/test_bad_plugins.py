@@ -144,3 +144,17 @@ def test_strict_plugins_accepts_bad_plugins_that_are_blocked(bad_site: Path) -> 
     done = agents(bad_site, "plugins", "list", "--strict-plugins", AGENTS_LOAD_PLUGINS="good")
     assert done.returncode == 0, done.stderr
     assert "not named in AGENTS_LOAD_PLUGINS" in done.stdout
+
+
+@pytest.mark.slow
+def test_training_with_good_plugins_works_among_bad_ones(bad_site: Path, tmp_path: Path) -> None:
+    pytest.importorskip("agents_ppo")
+    pytest.importorskip("agents_env_gymnasium")
+    done = agents(bad_site, "run", "--plugin", "ppo", "--max-steps", "1024", "--results", str(tmp_path / "results"))
+    assert done.returncode == 0, done.stderr
+    (summary,) = (tmp_path / "results").glob("*/summary.json")
+    assert json.loads(summary.read_text())["status"] == "finished"
+    refused = agents(bad_site, "run", "--plugin", "ppo", "--plugin", "twin", "--results", str(tmp_path / "none"))
+    assert refused.returncode == 2
+    assert "is offered by agents-bad-twin-a 0.3 and agents-bad-twin-b 0.3" in refused.stderr
+    assert not (tmp_path / "none").exists()

@@ -103,7 +103,7 @@ def test_an_interrupt_in_an_observer_is_an_interrupt(site: Path) -> None:
 
 def test_plugins_are_told_in_the_order_of_their_names(site: Path) -> None:
     for name in ("b", "c", "a"):
-        hooks = f"from pathlib import Path\n@hookimpl\ndef agents_run_started(config):\n    config.append('{name}')\n"
+        hooks = f"@hookimpl(trylast={name == 'c'})\ndef agents_run_started(config):\n    config.append('{name}')\n"
         install_plugin(site, f"agents-{name}", hooks)
     order: list[str] = []
     load_registry().run_started(Path("a"), order)  # type: ignore[arg-type]
