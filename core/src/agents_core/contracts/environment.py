@@ -112,6 +112,10 @@ class Environment(ABC):
     max_instances: int | None = None
     """How many can be open at once; None = any number. 1 for an editor that is connected by hand."""
 
+    hidden_state: tuple[str, ...] = ()
+    """Names of parts whose state a seeded reset does not restore, such as a wrapper that keeps running statistics.
+    `checkpoints.exact` refuses an environment that has any."""
+
     @property
     @abstractmethod
     def behavior_specs(self) -> Mapping[str, BehaviorSpec]:

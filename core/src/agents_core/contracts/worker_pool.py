@@ -23,6 +23,9 @@ class WorkerPool(ABC):
     max_instances: int | None = None
     """The environment's own limit, see `Environment.max_instances`."""
 
+    hidden_state: tuple[str, ...] = ()
+    """See `Environment.hidden_state`."""
+
     @property
     @abstractmethod
     def behavior_specs(self) -> Mapping[str, BehaviorSpec]: ...

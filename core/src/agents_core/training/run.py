@@ -143,6 +143,11 @@ class _Run:
                 environment_section(self._experiment).workers,
             )
             stack.callback(pool.close)
+            if self._experiment.checkpoints.exact and pool.hidden_state:
+                raise UserError(
+                    "checkpoints.exact: a reset must put the whole environment into a known state, but "
+                    f"{', '.join(pool.hidden_state)} may keep state of its own; remove it, or set exact to false"
+                )
             loop = TrainingLoop(
                 self._experiment, pool, self._make_learner, self._timers, self._clock, self._resumed_at()
             )
