@@ -71,7 +71,9 @@ class BoxNode:
         values = np.minimum(np.maximum(values, self._low), self._high)
         if self._is_whole:
             values = np.rint(values)
-        return values.astype(self._dtype, copy=False).reshape(-1, *self._shape)
+        if values.dtype != self._dtype:
+            values = values.astype(self._dtype)
+        return values if len(self._shape) == 1 else values.reshape(-1, *self._shape)
 
     def rows(self, batch: Array) -> Sequence[Any]:
         return list(batch) if self._shape else [np.asarray(value) for value in batch]
