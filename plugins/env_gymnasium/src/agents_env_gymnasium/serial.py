@@ -13,6 +13,7 @@ from agents_core.errors import EnvironmentFailedError, UserError
 
 from agents_env_gymnasium.config import GymnasiumConfig
 from agents_env_gymnasium.environment import BEHAVIOR, GymnasiumEnvironment
+from agents_env_gymnasium.hidden_state import stateful_wrappers
 from agents_env_gymnasium.masks import Masks
 from agents_env_gymnasium.observations import MASK_KEY
 from agents_env_gymnasium.quick_contains import quicken
@@ -45,6 +46,7 @@ class SerialEnvironment(GymnasiumEnvironment):
                     f"{env.action_space} and {first.observation_space}, {first.action_space}"
                 )
             quicken(env.unwrapped.action_space)
+        self.hidden_state = stateful_wrappers(first)
         self._envs = envs
         self._step_functions = [env.step for env in envs]
         self._mask_functions = self._find_mask_functions(envs)

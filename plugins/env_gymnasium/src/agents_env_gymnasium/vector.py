@@ -24,6 +24,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from agents_env_gymnasium.config import GymnasiumConfig
 from agents_env_gymnasium.environment import BEHAVIOR, GymnasiumEnvironment
+from agents_env_gymnasium.hidden_state import stateful_wrappers
 from agents_env_gymnasium.masks import Masks
 from agents_env_gymnasium.observations import MASK_KEY
 from agents_env_gymnasium.quick_contains import quicken
@@ -49,6 +50,7 @@ class VectorEnvironment(GymnasiumEnvironment):
                 f"environment.num_envs: '{self._name}' was asked for {self._count} instances, but made {env.num_envs}"
             )
         quicken(env.unwrapped.action_space)
+        self.hidden_state = stateful_wrappers(env)
         self._env = env
         self._mode = _autoreset_mode(env, self._name)
         self._pending = np.zeros(self._count, np.bool_)
