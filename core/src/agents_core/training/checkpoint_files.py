@@ -178,9 +178,10 @@ def read_header(folder: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get("format"), int):
         raise DamagedFileError(f"{path}: is damaged: it is no state of a checkpoint")
     if content["format"] > FORMAT:
-        written_by = content.get("versions", {})
-        raise UserError(f"{path}: has format {content['format']}, this version reads up to {FORMAT}; "
-                        f"it was written by {written_by}")  # fmt: skip
+        raise UserError(
+            f"{path}: has format {content['format']}, this version reads up to {FORMAT}; "
+            f"it was written by {content.get('versions')}"
+        )
     if content.pop("crc32", None) != _checksum(content):
         raise DamagedFileError(f"{path}: is damaged: its content does not fit its checksum")
     return content
