@@ -16,7 +16,6 @@ from agents_core.registry import Registry
 
 VALID = """\
 seed: 3
-plugins: [mine.py]
 environment: {type: world, id: home, level: 2, kwargs: {a: [1, no]}, num_envs: 4, workers: {type: process}}
 behaviors:
   "*":
@@ -73,7 +72,6 @@ def test_a_valid_experiment_passes_as_any_yaml_reader_reads_it(schema: Any) -> N
 
 def test_a_resolved_experiment_passes(schema: Any, registry: Registry) -> None:
     content = yaml.safe_load(VALID)
-    del content["plugins"]
     assert errors(schema, load_experiment(content, registry).to_dict()) == []
 
 
@@ -104,15 +102,41 @@ def test_a_resolved_experiment_passes(schema: Any, registry: Registry) -> None:
     ],
 )
 def test_a_mistake_is_found_where_it_is(path: str, value: object, schema: Any) -> None:
-    (place, *_) = errors(schema, changed(path, value))
-    assert place == "" or path.replace("/", ".").startswith(place)
+    places = errors(schema, changed(path, value))
+    assert places
+    assert all(path.replace("/", ".").startswith(place) for place in places)
+
+
+LOCAL = """\
+plugins: [mine.py]
+environment: {type: mine, anything: 1}
+behaviors:
+  "*":
+    trainer: {type: mine, pace: 1}
+    reward_signals: {mine: {strength: 0.5}, novelty: {gamma: 0.5}}
+  Blue: {trainer: {pace: 2}, reward_signals: {mine: null}}
+stats: {mine: {}}
+"""
+
+
+def test_what_local_plugins_bring_passes_only_where_they_are_named(schema: Any) -> None:
+    content = yaml.safe_load(LOCAL)
+    assert errors(schema, content) == []
+    del content["plugins"]
+    places = set(errors(schema, content))
+    assert {"environment", "behaviors.*.trainer", "behaviors.*.reward_signals.mine", "stats.mine"} <= places
+
+
+def test_beside_local_plugins_the_sections_of_installed_ones_are_checked(schema: Any) -> None:
+    content = {**changed("behaviors/*/trainer/batch_sise", 8), "plugins": ["mine.py"]}
+    assert errors(schema, content) == ["behaviors.*.trainer"]
 
 
 def test_an_environment_needs_its_type_and_what_its_model_requires(schema: Any) -> None:
     for key in ("type", "id"):
         content = copy.deepcopy(yaml.safe_load(VALID))
         del content["environment"][key]
-        assert errors(schema, content) == ["environment"]
+        assert set(errors(schema, content)) == {"environment"}
 
 
 def test_every_option_has_a_description_and_a_readable_default(registry: Registry) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from agents_core.config.document import MAX_DEPTH, Position, Scalar, Table, natural, plain
+from agents_core.config.document import MAX_DEPTH, Items, Position, Scalar, Table, natural, plain
 from agents_core.config.errors import ConfigError
 from agents_core.config.reader import MAX_VALUES, read_text
 
@@ -23,7 +23,10 @@ def test_every_key_and_value_knows_its_line_and_column() -> None:
     assert isinstance(tree, Table)
     assert tree.keys == {"a": Position("f", 1, 1), "b": Position("f", 2, 1)}
     assert tree.values["a"].position == Position("f", 1, 4)
-    inner = tree.values["b"].nodes[1]  # type: ignore[union-attr]
+    items = tree.values["b"]
+    assert isinstance(items, Items)
+    inner = items.nodes[1]
+    assert isinstance(inner, Table)
     assert (inner.position, inner.keys["c"]) == (Position("f", 4, 5), Position("f", 4, 6))
     assert inner.values["c"].position == Position("f", 4, 9)
 

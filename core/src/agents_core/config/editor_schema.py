@@ -10,6 +10,7 @@ from agents_core.registry import Component
 
 INTEGER = r"^[-+]?(0|[1-9][0-9]*(_[0-9]+)*)(\.0*)?([eE]\+?[0-9]+)?$"
 NUMBER = r"^[-+]?((0|[1-9][0-9]*(_[0-9]+)*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$"
+_OPEN_BEHAVIOR = f"{BEHAVIOR} with local plugins"
 _NULLABLE = (BEHAVIOR, "trainer.", "reward-signal.")
 
 
@@ -20,9 +21,10 @@ def export(components: Iterable[Component], problems: list[str]) -> JsonSchema:
     In behaviors everything may be null: that removes what `"*"` sets.
     """
     schema = compose(components, problems)
-    behavior = schema["$defs"][BEHAVIOR]["properties"]
-    behavior["reward_signals"] = _with_nullable_entries(behavior["reward_signals"])
+    _admit_local_plugins(schema)
     for name, section in schema["$defs"].items():
+        if name.startswith(BEHAVIOR):
+            section["properties"]["reward_signals"] = _with_nullable_entries(section["properties"]["reward_signals"])
         if name.startswith(_NULLABLE):
             section["properties"] = {key: _or_null(inner) for key, inner in section["properties"].items()}
     exported = _with_numerals(schema)
@@ -30,21 +32,53 @@ def export(components: Iterable[Component], problems: list[str]) -> JsonSchema:
     return exported
 
 
+def _admit_local_plugins(schema: JsonSchema) -> None:
+    """Let a file with `plugins:` name components that are not installed; any other file must name installed ones."""
+    properties, defs = schema["properties"], schema["$defs"]
+    schema["if"] = {"not": {"required": ["plugins"]}}
+    schema["then"] = {"properties": {key: properties[key] for key in ("environment", "behaviors", "stats")}}
+    own = defs[BEHAVIOR]["properties"]
+    open_behavior = {
+        **own,
+        "trainer": _or_foreign(own["trainer"], "trainer", defs),
+        "reward_signals": {**own["reward_signals"], "additionalProperties": {"type": "object"}},
+    }
+    defs[_OPEN_BEHAVIOR] = {**defs[BEHAVIOR], "properties": open_behavior}
+    reference = {"$ref": f"#/$defs/{_OPEN_BEHAVIOR}"}
+    properties |= {
+        "environment": _or_foreign(properties["environment"], "environment", defs),
+        "behaviors": {**properties["behaviors"], "properties": {"*": reference}, "additionalProperties": reference},
+        "stats": {**properties["stats"], "additionalProperties": {"type": "object"}},
+    }
+
+
+def _or_foreign(schema: JsonSchema, kind: str, defs: JsonSchema) -> JsonSchema:
+    """A section, or one whose `type` is none of the installed names."""
+    sections = [section for name, section in defs.items() if name.startswith(f"{kind}.")]
+    names = [name for section in sections for name in section["properties"]["type"]["enum"]]
+    foreign = {"type": "object", "properties": {"type": {"type": "string", "not": {"enum": names}}}}
+    outer, inner = _split(schema)
+    return {**outer, "anyOf": [*inner.get("anyOf", [inner]), foreign]}
+
+
 def _with_nullable_entries(schema: JsonSchema) -> JsonSchema:
     """A mapping whose entries may be null too."""
-    changed = dict(schema)
+    changed = {**schema, "additionalProperties": _or_null(schema["additionalProperties"])}
     for word in ("properties", "patternProperties"):
-        if word in changed:
-            changed[word] = {key: _or_null(inner) for key, inner in changed[word].items()}
+        changed[word] = {key: _or_null(inner) for key, inner in schema[word].items()}
     return changed
 
 
 def _or_null(schema: JsonSchema) -> JsonSchema:
-    outer: JsonSchema = {key: schema[key] for key in ("title", "description", "default") if key in schema}
-    inner = {key: value for key, value in schema.items() if key not in outer}
-    if set(inner) == {"anyOf"}:
-        return {**outer, "anyOf": [*inner["anyOf"], {"type": "null"}]}
-    return {**outer, "anyOf": [inner, {"type": "null"}]}
+    outer, inner = _split(schema)
+    options = inner["anyOf"] if set(inner) == {"anyOf"} else [inner]
+    return {**outer, "anyOf": [*options, {"type": "null"}]}
+
+
+def _split(schema: JsonSchema) -> tuple[JsonSchema, JsonSchema]:
+    """What a schema says for readers, and what it demands."""
+    outer = {key: value for key, value in schema.items() if key in ("title", "description", "default")}
+    return outer, {key: value for key, value in schema.items() if key not in outer}
 
 
 def _with_numerals(node: Any) -> Any:
