@@ -24,7 +24,7 @@ from agents_core.spec import ActionSpec
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
-EVALUATION_ROWS = 1024
+EVALUATION_ROWS = 512
 """Rows that pass through the network at once outside of minibatches; what they need stays in the cache."""
 
 

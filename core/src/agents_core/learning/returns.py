@@ -46,30 +46,23 @@ def linear_recurrence(
 ) -> npt.NDArray[np.float64]:
     """y_t = x_t + factor · y_{t-1} within each segment, float64[n].
 
+    By doubling (Hillis & Steele 1986): after the k-th pass, y_t = Σ factor^i · x_{t-i} over i < 2^k.
+
     Args:
         values: float[n], the x of all segments, one segment after another.
         lengths: int64[m], values in each segment, at least 1.
         factor: Weight of what came before.
         initial: float[m], y before each segment's first value; None = 0.
     """
-    # Longest segments first, the t-th values of all segments side by side: one short vector operation a time step.
-    order = np.argsort(-lengths, kind="stable")
+    result = values.astype(np.float64)
     starts = np.cumsum(lengths) - lengths
-    alive = len(lengths) - np.searchsorted(np.sort(lengths), np.arange(lengths.max(initial=0)), side="right")
-    offsets = np.cumsum(alive) - alive
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    time = np.arange(len(values)) - np.repeat(starts, lengths)
-    position = offsets[time] + np.repeat(rank, lengths)
-
-    packed = np.empty(len(values))
-    packed[position] = values
-    if initial is not None and len(lengths):
-        packed[: len(lengths)] += factor * initial[order]
-    scratch = np.empty(len(lengths))
-    for count, start, before in zip(alive[1:].tolist(), offsets[1:].tolist(), offsets[:-1].tolist(), strict=True):
-        carried = np.multiply(packed[before : before + count], factor, out=scratch[:count])
-        current = packed[start : start + count]
-        np.add(current, carried, out=current)
-    result: npt.NDArray[np.float64] = packed[position]
+    if initial is not None:
+        result[starts] += factor * initial
+    time = np.arange(len(result)) - np.repeat(starts, lengths)
+    longest, reach = int(lengths.max(initial=0)), 1
+    while reach < longest:
+        carried = result[:-reach] * factor
+        carried *= time[reach:] >= reach
+        result[reach:] += carried
+        reach, factor = 2 * reach, factor * factor
     return result

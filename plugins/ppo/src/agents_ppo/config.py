@@ -10,7 +10,9 @@ from pydantic import Field, model_validator
 class PPOConfig(ConfigModel):
     """Proximal Policy Optimization."""
 
-    batch_size: int = Field(default=256, ge=1, description="Rows of a minibatch; each pass splits all rows evenly, as near to it as can be.")
+    batch_size: int = Field(
+        default=256, ge=1, description="Rows of a minibatch; each pass splits all rows evenly, as near to it as can be."
+    )
     buffer_size: int = Field(default=2048, ge=1, description="Rows that are collected for each update.")
     num_epoch: int = Field(default=4, ge=1, le=1000, description="Passes over the rows in each update.")
     learning_rate: PositiveSchedule = Field(default=Schedule(3e-4), description="Step size of Adam.")
