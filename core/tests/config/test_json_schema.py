@@ -124,7 +124,7 @@ def test_what_local_plugins_bring_passes_only_where_they_are_named(schema: Any) 
     assert errors(schema, content) == []
     del content["plugins"]
     places = set(errors(schema, content))
-    assert {"environment", "behaviors.*.trainer", "behaviors.*.reward_signals.mine", "stats.mine"} <= places
+    assert {"environment", "behaviors.*.trainer", "behaviors.*.reward_signals", "stats.mine"} <= places
 
 
 def test_beside_local_plugins_the_sections_of_installed_ones_are_checked(schema: Any) -> None:
