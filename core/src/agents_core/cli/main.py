@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import logging
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -75,6 +76,7 @@ class LazyGroup(click.Group):
                 )
 
     def invoke(self, ctx: click.Context) -> Any:
+        logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
         try:
             return super().invoke(ctx)
         except AgentsError as error:

@@ -11,7 +11,7 @@ from agents_core.contracts.worker_pool import WorkerPool
 from agents_core.registry import Registry
 from agents_core.seeding import integer_seed, named_seed
 from agents_core.training.build import environment_section, hosts_many, inline_workers, make_pool
-from agents_core.training.evaluation import EvaluationResult, evaluate
+from agents_core.training.evaluation import EndlessEpisodesError, EvaluationResult, evaluate
 
 MAX_ENVIRONMENTS = 20
 """Environments that step side by side during an evaluation, at most."""
@@ -31,11 +31,19 @@ class Evaluator:
             _log.info("no second environment can be opened: `best` goes by the training return")
 
     def evaluate(self, policies: Mapping[str, Policy], episodes: int) -> dict[str, EvaluationResult]:
-        """Deterministic evaluation over `episodes` episodes of each behavior, always from the same starts."""
+        """Deterministic evaluation over `episodes` episodes of each behavior, always from the same starts.
+
+        Where no episode ends, this warns, gives nothing, and no further evaluation is possible.
+        """
         if self._pool is None:
             self._pool = evaluation_pool(self._experiment, self._registry, episodes)
         seed = integer_seed(named_seed(self._experiment.seed, "evaluation"))
-        return evaluate(policies, self._pool, episodes=episodes, seed=seed)
+        try:
+            return evaluate(policies, self._pool, episodes=episodes, seed=seed)
+        except EndlessEpisodesError as error:
+            self.is_possible = False
+            _log.warning("%s", error)
+            return {}
 
     def close(self) -> None:
         """Close the environments."""

@@ -18,6 +18,7 @@ from agents_core.training.evaluation import EvaluationResult, evaluate
 from agents_core.training.evaluator import evaluation_pool
 from agents_core.training.learner import spec_from_tree
 from agents_core.training.run_directory import RunDirectory
+from agents_core.training.state_tree import check_same_arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ def load_policies(
         loaded = store.load_policy(name, checkpoint)
         spec = spec_from_tree(loaded.state["spec"])
         trainer, _ = make_trainer(experiment, name, experiment.behavior(name), spec, Timers())
+        check_same_arrays(loaded.policy, trainer.policy_state(), loaded.path)
         trainer.load_policy_state(loaded.policy)
         policies[name], steps[name] = trainer.policy, loaded.step
     return LoadedPolicies(experiment, policies, steps)

@@ -121,8 +121,8 @@ class Recorder:
         with self._timers.time("evaluate"):
             results = self._evaluator.evaluate(policies, self._experiment.evaluation.episodes)
         best = set()
-        for name, learner in learners.items():
-            result = results[name]
+        for name, result in results.items():
+            learner = learners[name]
             stats = {"eval/mean_return": result.mean_return, "eval/mean_length": result.mean_length}
             learner.summary.add_stats(stats)
             self._is_evaluation_due(learner)

@@ -23,6 +23,7 @@ from agents_core.training.learner import Learner, check_spec, spec_from_tree
 from agents_core.training.loop import TrainingLoop
 from agents_core.training.recorder import Recorder
 from agents_core.training.run_directory import RunDirectory, Status
+from agents_core.training.state_tree import check_same_arrays
 from agents_core.training.stop import StopSignal
 from agents_core.training.versions import core_versions, plugin_versions
 
@@ -131,10 +132,12 @@ class _Run:
             if self._resumed is not None:
                 stack.enter_context(self._resumed)
                 self._resumed.resume(command=sys.argv, versions=self._versions, plugins=self._plugins)
+                self._resumed.start_log()
                 self._initial = self._store(self._resumed).load_last()
                 if self._is_complete():
                     return self._nothing_to_do(self._resumed)
-                self._clock.load_state_dict(next(iter(self._initial.values())).run["clock"])
+                newest = max(self._initial.values(), key=lambda checkpoint: checkpoint.number)
+                self._clock.load_state_dict(newest.run["clock"])
             elif self._options.init_from is not None:
                 self._initial = load_initial(self._options.init_from, self._options.results)
             pool = make_pool(
@@ -154,7 +157,8 @@ class _Run:
             loop.reset()
             directory = self._resumed or stack.enter_context(self._make_directory())
             try:
-                directory.start_log()
+                if self._resumed is None:
+                    directory.start_log()
                 directory.write_config(self._experiment.to_yaml())
                 recorder = self._make_recorder(stack, directory, pool)
             except BaseException:
@@ -213,8 +217,15 @@ class _Run:
         checkpoint = self._initial.get(name)
         if checkpoint is not None:
             check_spec(name, spec_from_tree(checkpoint.state["spec"]), spec)
+            check_same_arrays(checkpoint.policy, trainer.policy_state(), checkpoint.path)
             trainer.load_policy_state(checkpoint.policy)
-            trainer.load_state_dict(checkpoint.trainer)
+            try:
+                trainer.load_state_dict(checkpoint.trainer)
+            except (KeyError, RuntimeError, TypeError, ValueError) as error:
+                raise UserError(
+                    f"{checkpoint.path}: was saved by a trainer that was set up otherwise: {error}. "
+                    "Use the `trainer`, `network` and `reward_signals` that it was trained with"
+                ) from error
             if self._resumed is not None and not self._options.inference:
                 learner.load_state_dict(checkpoint.state)
         return learner
