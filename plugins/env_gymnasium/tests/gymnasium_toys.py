@@ -135,7 +135,7 @@ def counting_vector(
     return env
 
 
-class Batched(gymnasium.vector.VectorWrapper[Any, Any, Any]):
+class Batched(gymnasium.vector.VectorWrapper):
     """A `counting_vector` in SAME_STEP whose final observations are one array, not an array of objects."""
 
     def __init__(self, num_envs: int, lengths: Sequence[Sequence[int]] = ((3,),), end: str = "terminated") -> None:

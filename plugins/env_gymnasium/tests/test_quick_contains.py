@@ -15,7 +15,6 @@ from gymnasium_toys import act, open_config
 SPACES = [
     spaces.Discrete(3),
     spaces.Discrete(3, start=-2),
-    spaces.Discrete(100, dtype=np.int8),
     spaces.MultiDiscrete([2, 3]),
     spaces.MultiDiscrete([2, 3], start=[-1, 4]),
     spaces.MultiDiscrete(np.array([[2, 3]]), dtype=np.int8),

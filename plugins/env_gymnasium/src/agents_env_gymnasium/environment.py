@@ -58,7 +58,7 @@ class GymnasiumEnvironment(Environment):
             )
         self._stats = InfoStats(config.stats)
         self._options: dict[str, Any] | None = None
-        self._agent_id = np.arange(self._count)
+        self._agent_id = np.arange(self._count, dtype=np.int64)
         self._no_terminal = TerminalSteps(
             self._agent_id[:0], self._observations.empty(0), np.zeros(0, np.float32), np.zeros(0, np.bool_)
         )
