@@ -31,7 +31,7 @@ class NetworkPolicy(Policy):
         self._plain: tuple[PlainInputs, PlainMlp] | None = None
         if network.is_plain:
             self._plain = PlainInputs(network), actor_mlp(network)
-        self._log_std: Floats = network.log_std.detach().cpu().numpy()
+            self._log_std: Floats = network.log_std.detach().numpy()
 
     def act(
         self,

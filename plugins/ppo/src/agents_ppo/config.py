@@ -11,7 +11,7 @@ class PPOConfig(ConfigModel):
     """Proximal Policy Optimization."""
 
     batch_size: int = Field(
-        default=256, ge=1, description="Rows of a minibatch; each pass splits all rows evenly, as near to it as can be."
+        default=256, ge=1, description="Rows of a minibatch, about: each pass splits all rows evenly."
     )
     buffer_size: int = Field(default=2048, ge=1, description="Rows that are collected for each update.")
     num_epoch: int = Field(default=4, ge=1, le=1000, description="Passes over the rows in each update.")
