@@ -8,6 +8,7 @@ import pytest
 import torch
 from agents_core.errors import NonFiniteError
 from agents_core.learning.finite import check_losses, check_weights
+from agents_core.networks.flat import FlatParameters
 from torch import nn
 
 
@@ -21,8 +22,9 @@ def test_a_loss_is_named(value: float) -> None:
 
 def test_a_weight_is_named() -> None:
     module = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
-    check_weights(module, "here")
+    flat = FlatParameters(module)
+    check_weights(module, flat.values, "here")
     with torch.no_grad():
         module[1].bias[0] = math.nan
     with pytest.raises(NonFiniteError, match=r"here: weight '1.bias'"):
-        check_weights(module, "here")
+        check_weights(module, flat.values, "here")

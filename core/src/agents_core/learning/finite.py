@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from agents_core.errors import NonFiniteError
 
@@ -24,12 +24,19 @@ def check_losses(losses: Mapping[str, float], where: str) -> None:
             raise NonFiniteError(f"{where}: {name} became {value}; {_ADVICE}")
 
 
-def check_weights(module: nn.Module, where: str) -> None:
+def check_weights(module: nn.Module, values: Tensor, where: str) -> None:
     """Refuse weights that are not finite.
+
+    Args:
+        module: Knows their names.
+        values: All of its parameters in one tensor, which is quickly looked through.
+        where: Begins the message.
 
     Raises:
         NonFiniteError: Names the parameter.
     """
+    if bool(torch.isfinite(values).all()):
+        return
     for name, parameter in module.named_parameters():
         if not bool(torch.isfinite(parameter).all()):
             raise NonFiniteError(f"{where}: weight {name!r} holds a number that is not finite; {_ADVICE}")

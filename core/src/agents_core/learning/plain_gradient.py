@@ -170,8 +170,10 @@ class PlainGradient(LossGradient):
         policy_gradient = self._actor.output_gradient[: self._outputs]
         value_gradient = self._critic.output_gradient[self._outputs if self._is_shared else 0 :]
 
-        policy, entropy, kl, clipped = self._policy_loss(outputs, rows, weights, policy_gradient)
-        value = self._value_loss(values, rows, weights, value_gradient)
+        # What overflows shows up in the losses.
+        with np.errstate(over="ignore", invalid="ignore"):
+            policy, entropy, kl, clipped = self._policy_loss(outputs, rows, weights, policy_gradient)
+            value = self._value_loss(values, rows, weights, value_gradient)
         self._actor.backward()
         if not self._is_shared:
             self._critic.backward()

@@ -21,8 +21,8 @@ from agents_core.networks.actor_critic import ActorCritic
 
 Floats = npt.NDArray[np.float32]
 
-_KEPT_WORKSPACES = 4
-"""Row counts whose memory is kept: a rollout's minibatches differ by at most one row."""
+_KEPT_WORKSPACES = 8
+"""Row counts whose memory is kept: a rollout's minibatches differ by at most one row, agents come and go by a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class PlainMlp:
         workspace = self._workspaces.get(rows)
         if workspace is None:
             if len(self._workspaces) >= _KEPT_WORKSPACES:
-                self._workspaces.clear()
+                del self._workspaces[next(iter(self._workspaces))]
             workspace = self._workspaces[rows] = _Workspace(self._widths, rows)
         self._current = workspace
         return workspace.input_array

@@ -61,10 +61,14 @@ class PPOTrainer(Trainer):
         if self._rollout is not None:
             raise RuntimeError("the rollout before was not learned from: call `update` when `is_ready`")
         self._step = step
+        timers = self._context.timers
         batch = rollout_batch(experience, self._context.device)
-        fields = self._evaluate_signals(batch)
-        fields["log_prob"], values = self._gradient.evaluate(batch)
-        advantage = self._estimate_advantages(experience, values, fields)
+        with timers.time("rewards"):
+            fields = self._evaluate_signals(batch)
+        with timers.time("values"):
+            fields["log_prob"], values = self._gradient.evaluate(batch)
+        with timers.time("advantages"):
+            advantage = self._estimate_advantages(experience, values, fields)
         fields["advantage"] = normalise_advantages(advantage) if self._config.normalize_advantage else advantage
         self._trajectories = experience
         self._rollout = extend_batch(batch, fields, self._context.device)
@@ -137,9 +141,9 @@ class PPOTrainer(Trainer):
                 if policy_learns:
                     self._optimiser.step(learning_rate, config.max_grad_norm)
                 collected.append(self._update_signals(rollout, rows))
-        check_weights(self._network, self._place())
-
+        check_weights(self._network, self._network.flat.values, self._place())
         self._network.observe(self._trajectories.columns.observations)
+
         stats = {**self._rollout_stats, **mean_stats(collected), "train/learning_rate": learning_rate}
         self._rollout, self._trajectories, self._rollout_stats = None, None, {}
         return stats
