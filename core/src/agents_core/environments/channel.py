@@ -22,6 +22,7 @@ STEP = (Signal(b"0"), Signal(b"1"))
 """Parent to worker: step, and write the steps into this half of the memory."""
 DONE = Signal(b"d")
 """Worker to parent: done; steps are in the memory."""
+_SIGNALS = {signal.value: signal for signal in (*STEP, DONE)}
 
 
 class ChannelClosedError(Exception):
@@ -78,7 +79,7 @@ class Channel:
             raise ChannelClosedError from error
         if not value:
             raise ChannelClosedError
-        return Signal(value)
+        return _SIGNALS[value]
 
     def close(self) -> None:
         """Close this end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -40,8 +41,9 @@ class PoolMemory:
         """
         for worker in workers:
             worker.send(Attach(self.steps.layout, len(self._workers)), self._block)
+        deadline = time.monotonic() + ATTACH_SECONDS
         for worker in workers:
-            worker.receive(ATTACH_SECONDS, f"{ATTACH_SECONDS:g} s")
+            worker.receive(deadline, f"{ATTACH_SECONDS:g} s")
 
     def make_room(self, steps: Sequence[EnvironmentSteps], specs: Mapping[str, BehaviorSpec]) -> None:
         """Replace the block by one that holds steps like these, and show it to the workers.

@@ -7,22 +7,19 @@ import multiprocessing
 import os
 import pickle
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from multiprocessing.util import Finalize
 
-from agents_core.contracts.environment import Actions, BehaviorSteps, EnvironmentSteps, TerminalSteps
+from agents_core.contracts.environment import Actions, EnvironmentSteps
 from agents_core.contracts.worker_pool import WorkerPool, WorkerPoolContext
 from agents_core.environments.channel import STEP
 from agents_core.environments.checks import add_specs
 from agents_core.environments.config import ProcessConfig
 from agents_core.environments.hosting import places
-from agents_core.environments.last_seen import LastSeen
-from agents_core.environments.merging import Merger
-from agents_core.environments.messages import Made, Make, Reset, StepsInMemory, StepsInMessage
+from agents_core.environments.messages import Made, Make, Reset
 from agents_core.environments.pool_memory import PoolMemory
-from agents_core.environments.stacking import nobody_decides, stack_terminals
+from agents_core.environments.pool_steps import PoolSteps
 from agents_core.environments.worker_process import WORKER_NAME, WorkerLostError, WorkerProcess, close_workers
 from agents_core.errors import AgentsError, EnvironmentFailedError, UserError
 from agents_core.spec import BehaviorSpec
@@ -51,9 +48,7 @@ class ProcessPool(WorkerPool):
         self._limit = f"{self._config.step_timeout:g} s (environment.workers.step_timeout)"
         self._workers, self._make = _share_out(context)
         self._memory = PoolMemory(self._workers)
-        self._merger = Merger(range(len(self._workers)), 1)
-        self._seen = [LastSeen() for _ in self._workers]
-        self._specs: dict[str, BehaviorSpec] = {}
+        self._steps = PoolSteps(self._workers, self._memory)
         self._half = 0
         self._seed: int | None = None
         self._parameters: Mapping[str, float] | None = None
@@ -68,26 +63,24 @@ class ProcessPool(WorkerPool):
 
     @property
     def behavior_specs(self) -> Mapping[str, BehaviorSpec]:
-        return dict(self._specs)
+        return dict(self._steps.specs)
 
     def reset(self, seed: int | None = None, parameters: Mapping[str, float] | None = None) -> EnvironmentSteps:
-        with self._whole_turn():
-            self._half = 1 - self._half
-            self._seed = self._seed if seed is None else seed
-            self._parameters = self._parameters if parameters is None else parameters
-            for worker, seen in zip(self._workers, self._seen, strict=True):
-                seen.clear()
-                worker.send(Reset(seed, parameters, 0, self._half))
-            return self._receive()
+        self._begin_turn()
+        self._seed = self._seed if seed is None else seed
+        self._parameters = self._parameters if parameters is None else parameters
+        self._steps.forget_agents()
+        for worker in self._workers:
+            worker.send(Reset(seed, parameters, 0, self._half))
+        return self._end_turn()
 
     def step(self, actions: Mapping[str, Actions]) -> EnvironmentSteps:
-        with self._whole_turn():
-            self._half = 1 - self._half
-            command = STEP[self._half]
-            for worker, own in zip(self._workers, self._merger.split(actions), strict=True):
-                self._memory.steps.write_actions(worker.index, own)
-                worker.signal(command)
-            return self._receive()
+        self._begin_turn()
+        self._steps.write_actions(actions)
+        command = STEP[self._half]
+        for worker in self._workers:
+            worker.signal(command)
+        return self._end_turn()
 
     def close(self) -> None:
         failures: list[AgentsError] = self._finalizer() or []
@@ -103,15 +96,6 @@ class ProcessPool(WorkerPool):
             "worker_reset": {"total": resets, "count": reset_count},
         }
 
-    @contextmanager
-    def _whole_turn(self) -> Iterator[None]:
-        """Refuse to go on after a turn that did not come to its end, when answers may still be on their way."""
-        if not self._is_usable:
-            raise RuntimeError("this worker pool is closed, or a step failed or was interrupted: it can only be closed")
-        self._is_usable = False
-        yield
-        self._is_usable = True
-
     def _start(self) -> None:
         """Start all workers at once, but make one's environments first: what is wrong with them is said once."""
         for worker in self._workers:
@@ -126,51 +110,39 @@ class ProcessPool(WorkerPool):
 
     def _make_environments(self, workers: Sequence[WorkerProcess]) -> None:
         seconds = self._config.start_timeout
+        deadline = time.monotonic() + seconds
         for worker in workers:
             worker.send(self._make[worker.index])
         for worker in workers:
-            made = worker.receive(seconds, f"{seconds:g} s (environment.workers.start_timeout)")
+            made = worker.receive(deadline, f"{seconds:g} s (environment.workers.start_timeout)")
             if isinstance(made, Made):
                 self.max_instances = made.max_instances
-                add_specs(self._specs, made.specs, str(worker))
+                add_specs(self._steps.specs, made.specs, str(worker))
         self._memory.attach(workers)
 
-    def _receive(self) -> EnvironmentSteps:
-        """Wait for all workers, replace those that are lost, and merge what they gave."""
+    def _begin_turn(self) -> None:
+        # After a turn that did not come to its end, answers may still be on their way.
+        if not self._is_usable:
+            raise RuntimeError("this worker pool is closed, or a step failed or was interrupted: it can only be closed")
+        self._is_usable = False
+        self._half = 1 - self._half
+
+    def _end_turn(self) -> EnvironmentSteps:
+        """Wait for all workers, replace those that are lost, and merge what they give."""
         deadline = time.monotonic() + self._config.step_timeout
         answers: list[object] = []
         lost: dict[int, str] = {}
         for worker in self._workers:
             try:
-                answers.append(worker.receive(deadline - time.monotonic(), self._limit))
+                answers.append(worker.receive(deadline, self._limit))
             except WorkerLostError as loss:
                 answers.append(None)
                 lost[worker.index] = str(loss)
         for index, reason in lost.items():
             answers[index] = self._replace(self._workers[index], reason)
-        self._memory.steps.open(self._half)
-        steps = [self._steps_of(worker, answers[worker.index]) for worker in self._workers]
-        for index in lost:
-            _add_ends(steps[index], self._seen[index].cut(), self._specs)
-            self._seen[index].clear()
-        return self._merge(steps, any(isinstance(answer, StepsInMessage) for answer in answers))
-
-    def _steps_of(self, worker: WorkerProcess, answer: object) -> EnvironmentSteps:
-        if isinstance(answer, StepsInMessage):
-            add_specs(self._specs, answer.specs, str(worker))
-            return answer.steps
-        steps = self._memory.steps.read(worker.index)
-        if isinstance(answer, StepsInMemory):
-            steps.stats = answer.stats
+        steps = self._steps.merge(self._half, answers, lost)
+        self._is_usable = True
         return steps
-
-    def _merge(self, steps: list[EnvironmentSteps], is_crowded: bool) -> EnvironmentSteps:
-        for seen, own in zip(self._seen, steps, strict=True):
-            seen.update(own)
-        merged = self._merger.merge(steps, self._specs, None if is_crowded else self._memory.steps.whole)
-        if is_crowded:
-            self._memory.make_room(steps, self._specs)
-        return merged
 
     def _replace(self, worker: WorkerProcess, reason: str) -> object:
         """Start a lost worker anew.
@@ -187,7 +159,7 @@ class ProcessPool(WorkerPool):
             try:
                 self._make_environments([worker])
                 worker.send(Reset(self._seed, self._parameters, worker.restarts, self._half))
-                return worker.receive(self._config.step_timeout, self._limit)
+                return worker.receive(time.monotonic() + self._config.step_timeout, self._limit)
             except WorkerLostError as loss:
                 reason = str(loss)
         raise EnvironmentFailedError(
@@ -227,12 +199,3 @@ def _refuse_workers_of_workers() -> None:
             'defined in that script, so put what starts the training under `if __name__ == "__main__":`, or move the '
             "environment to a module"
         )
-
-
-def _add_ends(steps: EnvironmentSteps, ends: Mapping[str, TerminalSteps], specs: Mapping[str, BehaviorSpec]) -> None:
-    """Add the ends of a lost worker's episodes to the first steps of the worker that replaces it."""
-    for name, terminal in ends.items():
-        behavior = steps.behaviors.get(name)
-        decision = nobody_decides(specs[name]) if behavior is None else behavior.decision
-        both = [terminal] if behavior is None else [terminal, behavior.terminal]
-        steps.behaviors[name] = BehaviorSteps(decision, stack_terminals([0] * len(both), both, 1))

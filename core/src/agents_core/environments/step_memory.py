@@ -13,6 +13,8 @@ from agents_core.environments.stacking import Int64s
 from agents_core.environments.tables import DECISION_FLAGS, ArrayAllocator, BehaviorLayout, BehaviorTables
 
 Layout = tuple[BehaviorLayout, ...]
+Headers = list[list[list[int]]]
+"""Of each worker and behavior: decision rows, terminal rows, flags, version of the agent set."""
 NOBODY = np.empty(0, np.int64)
 
 
@@ -22,20 +24,21 @@ class StepMemory:
     Attributes:
         layout: The behaviors' rows.
         seconds: float64[workers, 4]: seconds in steps, number of steps, seconds in resets, number of resets.
+        headers: As they were when `open` was called.
     """
 
     def __init__(self, layout: Layout, workers: int, buffer: mmap.mmap | None) -> None:
         arrays = ArrayAllocator(buffer)
         self.layout = layout
         self.seconds: npt.NDArray[np.float64] = arrays.take((workers, 4), "float64")
-        # Of each worker and behavior: decision rows, terminal rows, flags, version of the agent set.
         self._header: Int64s = arrays.take((workers, len(layout), 4), "int64")
         self._tables = {behavior.name: BehaviorTables(behavior, arrays) for behavior in layout}
         self._places = {behavior.name: place for place, behavior in enumerate(layout)}
         self._size = arrays.offset
         self._written: dict[str, Int64s] = {}
+        self._written_headers: dict[str, tuple[int, int, int]] = {}
         self._agents: dict[tuple[int, str], tuple[int, Int64s]] = {}
-        self._headers: list[list[list[int]]] = []
+        self.headers: Headers = []
         self._half = 0
 
     @classmethod
@@ -52,29 +55,31 @@ class StepMemory:
 
     def write(self, half: int, worker: int, steps: EnvironmentSteps) -> None:
         """Write a worker's steps, which must fit, without the environment's own statistics; in the worker."""
-        for header, (name, tables) in zip(self._header[worker], self._tables.items(), strict=True):
+        for place, (name, tables) in enumerate(self._tables.items()):
             behavior = steps.behaviors.get(name)
-            if behavior is None:
-                header[:3] = (0, 0, 0)
-                continue
-            agent_id, version = behavior.decision.agent_id, header[3]
-            if agent_id is not self._written.get(name):
-                self._written[name] = agent_id
-                tables.write_agents(worker, agent_id)
-                version += 1
-            flags = tables.write(half, worker, behavior)
-            header[:] = (len(agent_id), len(behavior.terminal.agent_id), flags, version)
+            header = (0, 0, 0)
+            if behavior is not None:
+                agent_id = behavior.decision.agent_id
+                if agent_id is not self._written.get(name):
+                    self._written[name] = agent_id
+                    tables.write_agents(worker, agent_id)
+                    self._header[worker, place, 3] += 1
+                flags = tables.write(half, worker, behavior)
+                header = (len(agent_id), len(behavior.terminal.agent_id), flags)
+            if header != self._written_headers.get(name):
+                self._written_headers[name] = header
+                self._header[worker, place, :3] = header
 
     def open(self, half: int) -> None:
         """Turn to what the workers have just written; in the parent, before `read` and `whole`."""
         self._half = half
-        self._headers = self._header.tolist()
+        self.headers = self._header.tolist()
 
     def read(self, worker: int) -> EnvironmentSteps:
         """Views of the worker's steps."""
         steps = EnvironmentSteps({})
         for (decisions, terminals, flags, version), (name, tables) in zip(
-            self._headers[worker], self._tables.items(), strict=True
+            self.headers[worker], self._tables.items(), strict=True
         ):
             if not decisions and not terminals:
                 continue
@@ -89,8 +94,8 @@ class StepMemory:
         """Views of all workers' decision steps at once; None where they do not fill their rows or differ in fields."""
         tables = self._tables[name]
         place, rows = self._places[name], tables.layout.decisions
-        flags = self._headers[0][place][2] & DECISION_FLAGS
-        for headers, count in zip(self._headers, rows, strict=True):
+        flags = self.headers[0][place][2] & DECISION_FLAGS
+        for headers, count in zip(self.headers, rows, strict=True):
             decisions, _, own_flags, _ = headers[place]
             if decisions != count or own_flags & DECISION_FLAGS != flags:
                 return None

@@ -8,6 +8,7 @@ import traceback
 from multiprocessing.connection import Connection
 
 import numpy as np
+import numpy.typing as npt
 
 from agents_core.contracts.environment import EnvironmentSteps
 from agents_core.environments.channel import DONE, STEP, Channel, ChannelClosedError, Signal
@@ -43,7 +44,8 @@ class WorkerLoop:
         self._group: EnvironmentGroup | None = None
         self._memory: StepMemory
         self._counts: dict[str, int] = {}
-        self._seconds = np.zeros(4)
+        self._own_seconds: npt.NDArray[np.float64]
+        self._seconds = [0.0] * 4
 
     def run(self) -> None:
         """Serve until the parent says `Close` or is gone; the environments are closed either way."""
@@ -95,7 +97,8 @@ class WorkerLoop:
         size = StepMemory.size(command.layout, command.workers)
         block = SharedMemory.receive(self._channel.connection, size)
         self._memory = StepMemory(command.layout, command.workers, block.buffer)
-        self._memory.seconds[self._index] = self._seconds
+        self._own_seconds = self._memory.seconds[self._index]
+        self._own_seconds[:] = self._seconds
         self._channel.signal(DONE)
 
     def _reset(self, command: Reset) -> None:
@@ -110,12 +113,14 @@ class WorkerLoop:
 
     def _reply(self, steps: EnvironmentSteps, half: int, seconds: float, column: int) -> None:
         self._counts = {name: len(behavior.decision.agent_id) for name, behavior in steps.behaviors.items()}
-        self._seconds[column : column + 2] += (seconds, 1)
-        self._memory.seconds[self._index] = self._seconds
+        self._seconds[column] += seconds
+        self._seconds[column + 1] += 1
         if not self._memory.fits(self._index, steps):
             self._channel.send(StepsInMessage(steps, self._ready_group().behavior_specs))
             return
         self._memory.write(half, self._index, steps)
+        self._own_seconds[column] = self._seconds[column]
+        self._own_seconds[column + 1] = self._seconds[column + 1]
         if steps.stats:
             self._channel.send(StepsInMemory(steps.stats))
         else:

@@ -91,11 +91,11 @@ class WorkerProcess:
                 if memory is not None:
                     memory.send(self._channel.connection, self._process.pid or 0)
 
-    def receive(self, seconds: float, limit: str) -> object:
+    def receive(self, deadline: float, limit: str) -> object:
         """The worker's answer.
 
         Args:
-            seconds: Time it has.
+            deadline: Latest time, by `time.monotonic`.
             limit: What set this time, for the message.
 
         Raises:
@@ -104,7 +104,6 @@ class WorkerProcess:
         """
         if self._channel is None:
             raise self._loss()
-        deadline = time.monotonic() + seconds
         try:
             while not self._channel.wait(max(0.0, min(LIVENESS_SECONDS, deadline - time.monotonic()))):
                 # A process that the environment started may keep the pipe open after the worker's death.
@@ -131,7 +130,7 @@ class WorkerProcess:
         answer: object = None
         while not isinstance(answer, Closed):
             try:
-                answer = self.receive(deadline - time.monotonic(), f"{CLOSE_SECONDS:g} s")
+                answer = self.receive(deadline, f"{CLOSE_SECONDS:g} s")
             except (AgentsError, RuntimeError) as failure:
                 # The answer to a step that was given up, because of another failure, comes before the one to `Close`.
                 logger.warning("%s, while it was being closed: %s", self, failure)
