@@ -30,7 +30,7 @@ finally:
 def run_fresh(*arguments: str, site: Path | None = None) -> subprocess.CompletedProcess[str]:
     """The command in an interpreter of its own; its last line on stderr says what was imported."""
     path = [] if site is None else [str(site)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*path, os.environ.get("PYTHONPATH", "")])}
     return subprocess.run(
         [sys.executable, "-c", SHOW_MODULES, *arguments], env=environment, capture_output=True, text=True, check=False
     )

@@ -78,9 +78,10 @@ def bad_site(site: Path) -> Path:
 
 
 def agents(site: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
         [sys.executable, "-c", "from agents_core.cli.main import main; main(prog_name='agents')", *arguments],
-        env={**os.environ, "PYTHONPATH": str(site), **environment},
+        env={**os.environ, "PYTHONPATH": path, **environment},
         capture_output=True,
         text=True,
         check=False,

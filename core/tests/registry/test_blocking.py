@@ -35,6 +35,12 @@ def test_a_plugin_is_blocked_by_the_name_of_its_component() -> None:
     assert "novelty" not in [component.name for component in registry.components()]
 
 
+def test_a_plugin_that_is_blocked_by_its_component_watches_no_run(site: Path) -> None:
+    hooks = reward_signal_hooks("loud", "agents_loud") + "@hookimpl\ndef agents_run_started():\n    1 / 0\n"
+    install_plugin(site, "agents-watching", hooks, package="agents_loud", files=SIGNAL_FILES)
+    load_registry(without=["loud"]).run_started(Path("run"), {})
+
+
 def test_two_names_for_one_plugin_are_both_matched() -> None:
     registry = load_registry(without=["reward-new", "agents-reward-new"])
     assert status_of(registry)[0] == "blocked"
