@@ -207,6 +207,13 @@ BAD: dict[str, tuple[str, list[str]]] = {
             "(reward signal 'imitation' of agents-fake 0.3)"
         ],
     ),
+    "a mistake inside the alternative that was meant": (
+        TRAINER + "clip: no\n    reward_signals: {imitation: {demo_path: [a.demo, [b.demo]]}}\n",
+        [
+            "7:54: behaviors.*.reward_signals.imitation.demo_path.1: found a list, expected a path "
+            "(reward signal 'imitation' of agents-fake 0.3)"
+        ],
+    ),
     "no reward signal": (
         TRAINER + "clip: no\n    reward_signals: {}\n",
         ["7:5: behaviors.*.reward_signals: found none, expected at least one; without this key it is `extrinsic`"],
