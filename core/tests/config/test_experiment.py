@@ -145,10 +145,14 @@ def test_data_files_are_found_from_the_folder_of_the_file_and_missing_ones_are_l
     config: Any = experiment.behavior("x").trainer.config
     assert config.demo_path == [folder / "here.demo", tmp_path / "gone.demo"]
     source = Path("experiments/clone.yaml")
-    assert experiment.missing_files == (
+    lines = [str(missing) for missing in experiment.missing_files]
+    assert lines == [
         f"{source}:3:51: behaviors.*.trainer.demo_path.1: no such file or folder: {tmp_path / 'gone.demo'} "
-        "(trainer 'clone' of agents-fake 0.3)",
-    )
+        "(trainer 'clone' of agents-fake 0.3)"
+    ]
+    with pytest.raises(ConfigError) as caught:
+        experiment.require_files()
+    assert str(caught.value) == lines[0]
     monkeypatch.chdir(folder)
     assert load_experiment(experiment.to_dict(), registry) == experiment
 

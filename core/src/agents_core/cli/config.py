@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +12,7 @@ import click
 from agents_core.cli.options import plugin_options, report_bad_plugins
 
 if TYPE_CHECKING:
-    from agents_core.config import ConfigError, Experiment
+    from agents_core.config import Experiment, Mistake
     from agents_core.config.loading import Resolved
     from agents_core.registry import Registry
 
@@ -60,17 +60,17 @@ def validate(
         experiment = load_experiment(file, registry, plugins=plugins, environment=environment, overrides=overrides)
     except ConfigError as error:
         if as_json:
-            click.echo(_document({"valid": False, "mistakes": _mistakes(error), "warnings": []}))
+            click.echo(_document({"valid": False, "mistakes": _list(error.mistakes), "warnings": []}))
         raise
-    for line in experiment.missing_files:
-        click.echo(f"Warning: {line}", err=True)
+    for missing in experiment.missing_files:
+        click.echo(f"Warning: {missing}", err=True)
     if as_json:
-        click.echo(_document({"valid": True, "mistakes": [], "warnings": list(experiment.missing_files)}))
+        click.echo(_document({"valid": True, "mistakes": [], "warnings": _list(experiment.missing_files)}))
     else:
         click.echo(f"{file or 'The experiment'} is valid: {_summary(experiment)}")
 
 
-def _mistakes(error: ConfigError) -> list[dict[str, Any]]:
+def _list(mistakes: Iterable[Mistake]) -> list[dict[str, Any]]:
     return [
         {
             "source": mistake.position.source,
@@ -79,7 +79,7 @@ def _mistakes(error: ConfigError) -> list[dict[str, Any]]:
             "key": list(mistake.path),
             "message": mistake.message,
         }
-        for mistake in error.mistakes
+        for mistake in mistakes
     ]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agents_core.config.errors import ConfigError, Mistake
 from agents_core.config.merging import EVERY, fill_gaps
 from agents_core.config.models import CheckpointConfig, EvaluationConfig, TorchConfig
 from agents_core.config.writer import to_yaml
@@ -72,7 +73,7 @@ class Experiment:
         plugins: Local plugins; files by their absolute path.
         requires: Distributions that must be installed.
         directory: Where relative paths of the file start.
-        missing_files: One line for each data file that the experiment names and that is not there.
+        missing_files: Data files that the experiment names and that are not there.
     """
 
     seed: int
@@ -85,7 +86,7 @@ class Experiment:
     plugins: tuple[str, ...]
     requires: tuple[str, ...]
     directory: Path = field(compare=False)
-    missing_files: tuple[str, ...] = field(compare=False, default=())
+    missing_files: tuple[Mistake, ...] = field(compare=False, default=())
 
     def behavior(self, name: str) -> BehaviorSection:
         """The section for a behavior that the environment has.
@@ -102,6 +103,15 @@ class Experiment:
                 f"Add '{name}', or \"*\" for every behavior that is not named"
             )
         return section
+
+    def require_files(self) -> None:
+        """Refuse to go on without the data files.
+
+        Raises:
+            ConfigError: With each that is not there.
+        """
+        if self.missing_files:
+            raise ConfigError(self.missing_files)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values; loading it gives an equal experiment."""

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from agents_core.config.coercion import fields_by_key, read_model
 from agents_core.config.document import Items, Node, Position, Scalar, Table, is_removed
-from agents_core.config.errors import KeyPath, Mistake, show_path
+from agents_core.config.errors import KeyPath, Mistake
 from agents_core.config.experiment import Section
 from agents_core.config.messages import Place, found, translate
 from agents_core.errors import UserError
@@ -29,7 +29,7 @@ class SectionReader:
         self.registry = registry
         self.directory = directory
         self.mistakes = mistakes
-        self.missing_files: dict[Path, str] = {}
+        self.missing_files: dict[Path, Mistake] = {}
         self.cause: BaseException | None = None
         """The exception that broke the first plugin which the experiment needs and cannot have."""
 
@@ -142,9 +142,8 @@ class SectionReader:
             if not file.exists():
                 node = _follow(table, keys)
                 position = place.position if node is None else node.position
-                where = show_path((*place.path, *keys))
-                line = f"{position}: {where}: no such file or folder: {file} ({place.owner})"
-                self.missing_files.setdefault(file, line)
+                message = f"no such file or folder: {file} ({place.owner})"
+                self.missing_files.setdefault(file, Mistake(position, (*place.path, *keys), message))
 
 
 def _follow(table: Table, keys: KeyPath) -> Node | None:
