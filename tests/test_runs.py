@@ -235,3 +235,33 @@ def test_init_from_starts_with_the_weights_at_step_0(tmp_path: Path) -> None:
     (behavior,) = second.behaviors.values()
     assert behavior["steps"] < 1000
     assert metrics(second)[-1]["stats"]["rollout/mean_return"] > 0.9
+
+
+def test_a_saved_run_with_modules_beside_its_experiment_resumes_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "small_world.py").write_text(
+        "import gymnasium\n\n\ndef make(render_mode=None):\n    return gymnasium.make('CartPole-v1')\n"
+    )
+    text = "\n".join(
+        [
+            'environment: {type: gymnasium, entry_point: "small_world.py:make", num_envs: 4}',
+            'behaviors: {"*": {trainer: {type: ppo, buffer_size: 128, batch_size: 64}, max_steps: 200}}',
+            "evaluation: {interval: 0}",
+        ]
+    )
+    (folder / "experiment.yaml").write_text(text)
+    first = agents_core.train(folder / "experiment.yaml", results=tmp_path / "results", run_id="run")
+    monkeypatch.chdir(tmp_path)
+    again = agents_core.train(
+        first.directory / "config.yaml",
+        results=tmp_path / "results",
+        run_id="run",
+        resume=True,
+        overrides=["behaviors.*.max_steps=400"],
+    )
+    (behavior,) = again.behaviors.values()
+    assert behavior["steps"] is not None
+    assert behavior["steps"] >= 400

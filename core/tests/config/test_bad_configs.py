@@ -12,7 +12,7 @@ LEARNER = "trainer 'learner' of agents-fake 0.3"
 LEARNER_KEYS = (
     "batch_size, beta, buffer_size, clip, epsilon, layers, learning_rate, limits, memory, mode, target_kl, type"
 )
-TOP_KEYS = "behaviors, checkpoints, environment, evaluation, plugins, requires, seed, stats, torch"
+TOP_KEYS = "behaviors, checkpoints, directory, environment, evaluation, plugins, requires, seed, stats, torch"
 BEHAVIOR_KEYS = "max_steps, network, reward_signals, summary_freq, time_horizon, trainer"
 SCHEDULE = "a section with schedule, initial, final, floor"
 

@@ -133,8 +133,8 @@ class Experiment:
         return written
 
     def to_yaml(self) -> str:
-        """`to_dict` as the text of an experiment file."""
-        return to_yaml(self.to_dict())
+        """`to_dict` as the text of an experiment file that may lie in any folder."""
+        return to_yaml({"directory": str(self.directory), **self.to_dict()})
 
 
 def _write_environment(section: EnvironmentSection) -> dict[str, Any]:

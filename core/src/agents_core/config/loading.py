@@ -71,10 +71,10 @@ def resolve(
         root, folder = _read_quickstart(plugins, registry)
     else:
         root, folder = _read_source(source)
-    folder = (directory or folder).absolute()
-    early = [change for change in changes if change.path[0] in ("plugins", "requires")]
+    early = [change for change in changes if change.path[0] in ("directory", "plugins", "requires")]
     for change in early:
         root = apply(root, change)
+    folder = (directory or _stated_directory(root, folder)).absolute()
     _load_local_plugins(root, registry, folder)
     root = expand(shorten_names(root))
     root = add_plugins(root, find_plugins(plugins, registry, mistakes), registry, mistakes)
@@ -120,6 +120,12 @@ def _top(node: Node) -> Table:
     else:
         message = f"found {found(node)} at the top; an experiment is a mapping with `environment` and `behaviors`"
     raise ConfigError([Mistake(node.position, (), message)])
+
+
+def _stated_directory(root: Table, folder: Path) -> Path:
+    """`directory:` of the file where it has one, else its folder."""
+    node = root.values.get("directory")
+    return folder / str(node.value) if isinstance(node, Scalar) and node.value is not None else folder
 
 
 def _load_local_plugins(root: Table, registry: Registry, folder: Path) -> None:

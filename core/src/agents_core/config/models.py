@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from pydantic import Field, field_validator
 
@@ -56,6 +57,9 @@ class GeneralConfig(ConfigModel):
     """Keys of the whole experiment, beside the sections that components fill."""
 
     seed: int = Field(default=1, ge=0, le=2**63 - 1, description="Source of all randomness of the run.")
+    directory: Path | None = Field(
+        default=None, description="Folder that relative paths start from; by default that of this file."
+    )
     plugins: tuple[str, ...] = Field(
         default=(), description="Local plugins: Python files, relative to this one, or names of modules."
     )

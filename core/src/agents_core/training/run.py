@@ -126,6 +126,7 @@ class _Run:
 
     def train(self) -> RunResult:
         """Make everything, train, and put everything away again."""
+        self._experiment.require_files()
         set_threads(self._experiment)
         with ExitStack() as stack:
             stop = stack.enter_context(StopSignal())
