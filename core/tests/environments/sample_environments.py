@@ -126,6 +126,37 @@ def impossible(first_env: int, _: int) -> Environment:
     raise FileNotFoundError(f"no scene for {first_env}")
 
 
+class Echo(Environment):
+    """Agents of two behaviors, of which the second acts every other step; all see their own last choice."""
+
+    def __init__(self, *_: int) -> None:
+        self._steps = 0
+        self._choices = {"Always": 0, "Sometimes": 0}
+
+    @property
+    def behavior_specs(self) -> Mapping[str, BehaviorSpec]:
+        return {"Always": SPEC, "Sometimes": SPEC}
+
+    def reset(self, *_: object) -> EnvironmentSteps:
+        self._steps = 0
+        self._choices = {"Always": 0, "Sometimes": 0}
+        return self._observe()
+
+    def step(self, actions: Mapping[str, Actions]) -> EnvironmentSteps:
+        self._steps += 1
+        self._choices.update({name: int(own.discrete[0, 0]) for name, own in actions.items()})
+        return self._observe()
+
+    def close(self) -> None:
+        pass
+
+    def _observe(self) -> EnvironmentSteps:
+        present = ["Always", "Sometimes"] if self._steps % 2 == 0 else ["Always"]
+        return EnvironmentSteps(
+            {name: BehaviorSteps(decision(0, observation=self._choices[name]), terminal()) for name in present}
+        )
+
+
 class ChildMinder(Scripted):
     """Starts a process of its own, as an editor or a game would be, and hangs when it is closed."""
 

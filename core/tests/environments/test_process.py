@@ -19,7 +19,7 @@ from agents_core.errors import EnvironmentFailedError, UserError
 from agents_core.testing.random_actions import random_actions
 from agents_core.testing.toy_config import ToyConfig
 from agents_core.testing.toy_factory import ToyMaker
-from sample_environments import Hosted, Introspective, impossible, lonely
+from sample_environments import Echo, Hosted, Introspective, impossible, lonely
 
 MakeEnvironment = Callable[[int, int], Environment]
 
@@ -110,6 +110,13 @@ def test_one_object_a_worker_hosts_its_share_with_the_seeds_of_its_numbers() -> 
             own, other = ours.behaviors["Walker"].decision, theirs.behaviors["Walker"].decision
             np.testing.assert_array_equal(own.observations[0], other.observations[0])
             assert len(set(own.agent_id.tolist())) == 5
+
+
+def test_actions_reach_agents_of_a_behavior_that_takes_part_in_every_other_step() -> None:
+    inline = InlinePool(WorkerPoolContext(InlineConfig(), 2, False, Echo))
+    with process_pool(Echo) as pool:
+        for ours, theirs in zip(play(pool, 12), play(inline, 12), strict=True):
+            assert tables(ours) == tables(theirs)
 
 
 def test_workers_are_processes_with_one_thread_that_do_not_import_torch() -> None:

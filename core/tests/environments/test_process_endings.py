@@ -122,8 +122,8 @@ def test_ctrl_c_reaches_the_parent_only(tmp_path: Path) -> None:
     script = """
 pool = make_pool(ToyMaker(ToyConfig()))
 pool.reset(0)
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     while True:
         pool.step(ACTIONS)
 except KeyboardInterrupt:
@@ -141,8 +141,8 @@ except KeyboardInterrupt:
 @pytest.mark.timeout(60)
 def test_ctrl_c_while_workers_start_leaves_nothing(tmp_path: Path) -> None:
     script = """
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     pool = make_pool(ToyMaker(ToyConfig()))
     while True:
         pool.reset(0)

@@ -41,6 +41,7 @@ class Channel:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self._file = connection.fileno()
+        self._is_torn = False
         if sys.platform != "win32":
             self._poll = select.poll()
             self._poll.register(self._file, select.POLLIN)
@@ -71,10 +72,16 @@ class Channel:
 
     def receive(self) -> object:
         """The next message or `Signal`, however long it takes."""
+        if self._is_torn:
+            raise ChannelClosedError
         try:
             value = self._read()
             if value == _MESSAGE:
-                return self.connection.recv()
+                # An interrupt in between leaves the rest of the message, which nobody could read any more.
+                self._is_torn = True
+                message: object = self.connection.recv()
+                self._is_torn = False
+                return message
         except (OSError, EOFError) as error:
             raise ChannelClosedError from error
         if not value:

@@ -72,10 +72,10 @@ class WorkerProcess:
         context = multiprocessing.get_context("spawn")
         own, other = context.Pipe()
         process = context.Process(target=run_worker, args=(self.index, other), name=f"{WORKER_NAME}-{self.index}")
-        with _interrupts_blocked(), _main_module_hidden(not self._imports_main):
+        with _interrupts_held_back(), _main_module_hidden(not self._imports_main):
             process.start()
-        other.close()
-        self._process, self._channel = process, Channel(own)
+            other.close()
+            self._process, self._channel = process, Channel(own)
 
     def signal(self, value: Signal) -> None:
         """Send a signal; what goes wrong shows when the answer is awaited."""
@@ -127,6 +127,8 @@ class WorkerProcess:
         Raises:
             EnvironmentFailedError: Closing an environment failed.
         """
+        if self._process is None:
+            return
         answer: object = None
         while not isinstance(answer, Closed):
             try:
@@ -137,8 +139,7 @@ class WorkerProcess:
             except WorkerLostError as loss:
                 logger.warning("%s while it was being closed", loss)
                 return
-        if self._process is not None:
-            self._process.join(max(0.0, deadline - time.monotonic()))
+        self._process.join(max(0.0, deadline - time.monotonic()))
         if answer.failure is not None:
             self._raise(answer.failure)
 
@@ -212,8 +213,28 @@ def close_workers(workers: Sequence[WorkerProcess]) -> list[AgentsError]:
 
 
 @contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Hold back Ctrl-C, in this thread and in processes that are started meanwhile; it is delivered afterwards."""
+def _interrupts_held_back() -> Iterator[None]:
+    """Let no Ctrl-C come between; it is delivered afterwards. Processes that are started meanwhile do not see it."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is None or threading.current_thread() is not threading.main_thread():
+        with _interrupts_masked():
+            yield
+        return
+    held: list[int] = []
+    # A mask alone is not enough for us: the signal would reach the handler through another thread, as NumPy has.
+    signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    try:
+        with _interrupts_masked():
+            yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if held:
+        signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def _interrupts_masked() -> Iterator[None]:
+    """Block SIGINT in this thread, which processes started by it inherit."""
     if sys.platform == "win32":
         yield
         return
