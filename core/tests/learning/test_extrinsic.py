@@ -74,6 +74,13 @@ def test_returns_go_on_over_batches_and_stay_with_their_agent() -> None:
     np.testing.assert_allclose(own.evaluate(batch([1.0])).numpy(), [expected], rtol=1e-6)
 
 
+def test_an_episode_whose_end_was_not_seen_passes_nothing_to_the_next_one() -> None:
+    own = signal()
+    own.observe(batch([5.0], episodes=[1]))
+    own.observe(batch([1.0], episodes=[2]))
+    np.testing.assert_allclose(own.evaluate(batch([1.0])).numpy(), [1 / np.std([5.0, 1.0])], rtol=1e-6)
+
+
 def test_rows_are_put_in_the_order_of_time() -> None:
     one, other = signal(), signal()
     one.observe(batch([1.0, 2.0, 3.0]))

@@ -38,21 +38,21 @@ class FlatAdam:
         self._arrays: list[Any] = [array.numpy() if self._on_host else array for array in arrays]
 
     def step(self, learning_rate: float, max_norm: float | None = None) -> None:
-        """Move against `parameters.gradient`, which is scaled down to a norm of `max_norm` if it is larger."""
+        """Move against `parameters.gradient`, taken as scaled down to a norm of `max_norm` where it is larger."""
         multiply, add, operations = self._operations.multiply, self._operations.add, self._operations
         values, gradient, mean, square, scratch = self._arrays
-        if max_norm is not None:
-            self._clip(gradient, max_norm)
         first, second = self._betas
         self.steps += 1
-        # m = β₁ m + (1 - β₁) g and v = β₂ v + (1 - β₂) g²
-        multiply(mean, first, out=mean)
-        multiply(gradient, 1 - first, out=scratch)
-        add(mean, scratch, out=mean)
-        multiply(square, second, out=square)
+        # v = β₂ v + (1 - β₂) g²
         multiply(gradient, gradient, out=scratch)
-        multiply(scratch, 1 - second, out=scratch)
+        scale = 1.0 if max_norm is None else self._scale(scratch, max_norm)
+        multiply(scratch, scale * scale * (1 - second), out=scratch)
+        multiply(square, second, out=square)
         add(square, scratch, out=square)
+        # m = β₁ m + (1 - β₁) g
+        multiply(gradient, scale * (1 - first), out=scratch)
+        multiply(mean, first, out=mean)
+        add(mean, scratch, out=mean)
         # θ -= lr · m̂ / (√v̂ + ε) with m̂ = m / (1 - β₁ᵗ) and v̂ = v / (1 - β₂ᵗ)
         operations.sqrt(square, out=scratch)
         multiply(scratch, 1 / math.sqrt(1 - second**self.steps), out=scratch)
@@ -61,13 +61,12 @@ class FlatAdam:
         multiply(scratch, learning_rate / (1 - first**self.steps), out=scratch)
         operations.subtract(values, scratch, out=values)
 
-    def _clip(self, gradient: Any, max_norm: float) -> None:
-        if not self._on_host:
-            gradient.mul_((max_norm / (torch.linalg.vector_norm(gradient) + 1e-6)).clamp_(max=1.0))
-            return
-        norm = math.sqrt(float(np.dot(gradient, gradient)))
-        if norm > max_norm:
-            np.multiply(gradient, max_norm / (norm + 1e-6), out=gradient)
+    def _scale(self, squares: Any, max_norm: float) -> Any:
+        """Factor that brings the gradient's norm down to `max_norm`: a number, or a tensor that stays on its device."""
+        total = squares.sum()
+        if self._on_host:
+            return min(1.0, max_norm / (math.sqrt(total) + 1e-6))
+        return (max_norm / (total.sqrt() + 1e-6)).clamp(max=1.0)
 
     def state_dict(self) -> dict[str, Any]:
         return {"steps": self.steps, "mean": self._mean.clone(), "square": self._square.clone()}

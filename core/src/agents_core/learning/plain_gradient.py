@@ -94,7 +94,7 @@ class _Distribution:
             scaled = np.multiply(self._scaled, self._inverse_std, out=out[: self._continuous])
             scaled *= log_prob_gradient
             rows = len(log_prob_gradient)
-            np.dot(self._squared, log_prob_gradient, out=self._log_std_gradient)
+            np.add.reduce(self._squared * log_prob_gradient, axis=1, out=self._log_std_gradient)
             self._log_std_gradient += rows * entropy_gradient - np.add.reduce(log_prob_gradient)
         for branch, part in enumerate(self._branches):
             # ∂ log p_a / ∂ logit_i = [i = a] - p_i and ∂H / ∂ logit_i = -p_i (log p_i + H)

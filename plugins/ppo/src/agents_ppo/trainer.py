@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from agents_core.columns import Batch, Columns
+from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.contracts.trainer import Trainer, TrainerContext
 from agents_core.errors import NonFiniteError
 from agents_core.generators import generator_state, set_generator_state
@@ -38,6 +39,9 @@ class PPOTrainer(Trainer):
         self._config = context.config
         self.rollout_size = context.config.buffer_size
         self._signals = dict(context.reward_signals)
+        self._learning_signals = {
+            name: signal for name, signal in self._signals.items() if type(signal).update is not RewardSignal.update
+        }
         self._valued = [name for name, signal in self._signals.items() if not signal.strength.is_zero]
 
         weights, actions, order = context.seed.spawn(3)
@@ -140,7 +144,8 @@ class PPOTrainer(Trainer):
                     policy_learns = config.target_kl is None or losses.approx_kl <= config.target_kl
                 if policy_learns:
                     self._optimiser.step(learning_rate, config.max_grad_norm)
-                collected.append(self._update_signals(rollout, rows))
+                if self._learning_signals:
+                    collected.append(self._update_signals(rollout, rows))
         check_weights(self._network, self._network.flat.values, self._place())
         self._network.observe(self._trajectories.columns.observations)
 
@@ -152,7 +157,7 @@ class PPOTrainer(Trainer):
         minibatch = rollout.take(torch.from_numpy(rows).to(self._context.device))
         return {
             f"reward/{name}/{key}": value
-            for name, signal in self._signals.items()
+            for name, signal in self._learning_signals.items()
             for key, value in signal.update(minibatch).items()
         }
 
