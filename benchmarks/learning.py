@@ -22,8 +22,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parent.parent
-AGENTS = [str(Path(sys.executable).with_name("agents"))]
+AGENTS = [sys.executable, "-m", "agents_core"]
 EPISODES = 100
 
 
@@ -33,16 +35,23 @@ class Goal:
 
     Attributes:
         config: Name of the file in `configs/`.
-        steps: Budget, as in the file.
         score: Mean return over the evaluation episodes.
         passes: Seeds of `seeds` that must reach it; 0 = their median must.
     """
 
     config: str
-    steps: int
     score: float
     seeds: int
     passes: int
+
+    @property
+    def path(self) -> Path:
+        return ROOT / "configs" / f"{self.config}.yaml"
+
+    @property
+    def steps(self) -> int:
+        """The budget that the experiment gives itself."""
+        return int(yaml.safe_load(self.path.read_text(encoding="utf-8"))["behaviors"]["*"]["max_steps"])
 
     @property
     def rule(self) -> str:
@@ -57,16 +66,16 @@ class Goal:
 
 
 GOALS = (
-    Goal("cartpole", 100_000, 475, seeds=5, passes=5),
-    Goal("acrobot", 300_000, -100, seeds=5, passes=5),
-    Goal("lunarlander", 1_000_000, 200, seeds=5, passes=4),
-    Goal("pendulum", 300_000, -220, seeds=5, passes=4),
-    Goal("halfcheetah", 1_000_000, 2000, seeds=3, passes=0),
-    Goal("simple1d", 2_500, 0.99, seeds=5, passes=5),
-    Goal("simple1d_discrete", 2_500, 0.99, seeds=5, passes=5),
-    Goal("simple1d_64_agents", 160_000, 0.99, seeds=5, passes=5),
-    Goal("two_branch", 50_000, 0.95, seeds=5, passes=5),
-    Goal("hybrid", 50_000, 0.95, seeds=5, passes=5),
+    Goal("cartpole", 475, seeds=5, passes=5),
+    Goal("acrobot", -100, seeds=5, passes=5),
+    Goal("lunarlander", 200, seeds=5, passes=4),
+    Goal("pendulum", -220, seeds=5, passes=4),
+    Goal("halfcheetah", 2000, seeds=3, passes=0),
+    Goal("simple1d", 0.99, seeds=5, passes=5),
+    Goal("simple1d_discrete", 0.99, seeds=5, passes=5),
+    Goal("simple1d_64_agents", 0.99, seeds=5, passes=5),
+    Goal("two_branch", 0.95, seeds=5, passes=5),
+    Goal("hybrid", 0.95, seeds=5, passes=5),
 )
 
 
@@ -92,8 +101,7 @@ def _score(goal: Goal, seed: int, results: Path) -> float:
     place = ["--results", str(results)]
     cached = results / run_id / "score.json"
     if not cached.exists():
-        config = str(ROOT / "configs" / f"{goal.config}.yaml")
-        _agents("run", config, *place, "--run-id", run_id, "--seed", str(seed), "--quiet", "--force")
+        _agents("run", str(goal.path), *place, "--run-id", run_id, "--seed", str(seed), "--quiet", "--force")
         cached.write_text(_agents("evaluate", run_id, *place, "--episodes", str(EPISODES), "--json"))
     behaviors: Mapping[str, Mapping[str, float]] = json.loads(cached.read_text())["behaviors"]
     score = statistics.mean(behavior["mean_return"] for behavior in behaviors.values())

@@ -101,7 +101,9 @@ def _shares(rounds: Sequence[Measurement]) -> str:
 def _report_crowd(number: int) -> None:
     """Cost of acting and collecting per agent-step with few and with many agents in one environment."""
     sizes = (8, 1024)
-    orders = [Order("agents", crowd(agents), 256 * agents, seed=1, threads=1, workers=0) for agents in sizes]
+    orders = [
+        Order("agents", crowd(agents), max(256 * agents, 32_768), seed=1, threads=1, workers=0) for agents in sizes
+    ]
     rounds = [[measure(order) for order in orders] for _ in range(number)]
     print(
         "| agents | acting, µs per agent-step | collecting, µs per agent-step | both |\n| ---: | ---: | ---: | ---: |"
