@@ -287,20 +287,19 @@ def test_values_bootstrap_through_a_time_limit() -> None:
     torch.testing.assert_close(values, torch.full((5, 1), 10.0), atol=0.5, rtol=0)
 
 
-def test_a_signal_that_ignores_termination_values_what_follows_it() -> None:
+def test_values_are_of_the_scaled_reward_and_go_on_where_termination_is_ignored() -> None:
     class Endless(Recording):
         ignores_termination = True
 
-    values = {}
-    for kind in (Recording, Endless):
-        environment = OneStepProbe("constant_reward", 8)
-        (spec,) = environment.behavior_specs.values()
-        config = PPOConfig(buffer_size=256, batch_size=64, num_epoch=8, learning_rate=Schedule(3e-3, 0.0))
-        trainer = make_trainer(spec, config, signals={"own": kind()}, max_steps=15_000)
-        Loop(environment, trainer).train(15_000)
-        values[kind] = trainer.policy.network.value((torch.zeros(1, 1),)).item()
-    assert values[Recording] == pytest.approx(1, abs=0.1)
-    assert values[Endless] == pytest.approx(10, abs=1)
+    environment = OneStepProbe("constant_reward", 8)
+    (spec,) = environment.behavior_specs.values()
+    config = PPOConfig(buffer_size=256, batch_size=64, num_epoch=8, learning_rate=Schedule(3e-3, 0.0))
+    signals = {"ending": Recording(strength=0.5), "endless": Endless()}
+    trainer = make_trainer(spec, config, signals=signals, max_steps=15_000)
+    Loop(environment, trainer).train(15_000)
+    # 0.5 · 1 and 1 / (1 - 0.9)
+    values = trainer.policy.network.value((torch.zeros(1, 1),))
+    torch.testing.assert_close(values, torch.tensor([[0.5, 10.0]]), atol=0.2, rtol=0)
 
 
 def test_trajectories_of_agents_that_come_and_go_are_learned_from() -> None:
