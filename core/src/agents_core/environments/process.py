@@ -162,9 +162,7 @@ class ProcessPool(WorkerPool):
                 return worker.receive(time.monotonic() + self._config.step_timeout, self._limit)
             except WorkerLostError as loss:
                 reason = str(loss)
-        raise EnvironmentFailedError(
-            f"{reason}; it was started again {allowed} times, which is all that environment.workers.max_restarts allows"
-        )
+        raise EnvironmentFailedError(f"{reason}; restarts: {allowed} of {allowed} (environment.workers.max_restarts)")
 
 
 def _share_out(context: WorkerPoolContext[ProcessConfig]) -> tuple[list[WorkerProcess], list[Make]]:

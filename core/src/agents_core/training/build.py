@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from agents_core.config import BehaviorSection, EnvironmentSection, Experiment, Section
-from agents_core.contracts.environment import Environment, EnvironmentContext
 from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
 from agents_core.contracts.stats import StatsWriter, StatsWriterContext
 from agents_core.contracts.trainer import Trainer, TrainerContext
 from agents_core.contracts.worker_pool import WorkerPool, WorkerPoolContext
+from agents_core.environments.factory import EnvironmentFactory
 from agents_core.errors import UserError
 from agents_core.plugin import EnvironmentSpec
 from agents_core.registry import Registry
@@ -25,28 +24,6 @@ SMALL_WIDTH = 256
 """Up to this many units, one torch thread is faster than several."""
 
 
-@dataclass(frozen=True, slots=True)
-class EnvironmentFactory:
-    """Makes environments of an experiment; travels to worker processes by pickle.
-
-    The plugin's factory is named, not held, so that a worker imports it itself.
-    """
-
-    section: EnvironmentSection
-    experiment: Experiment
-
-    def __call__(self, first_env: int, num_envs: int) -> Environment:
-        factory = self.section.component.load_factory()
-        directory = self.experiment.directory
-        environment = factory(EnvironmentContext(self.section.config, num_envs, first_env, directory))
-        if not isinstance(environment, Environment):
-            raise UserError(
-                f"environment '{self.section.type}' of {self.section.component.distribution}: its factory returned a "
-                f"{type(environment).__name__}, not an agents_core.contracts.environment.Environment"
-            )
-        return environment
-
-
 def make_pool(experiment: Experiment, num_envs: int, workers: Section) -> WorkerPool:
     """A pool of `num_envs` environments of the experiment."""
     section = environment_section(experiment)
@@ -54,7 +31,7 @@ def make_pool(experiment: Experiment, num_envs: int, workers: Section) -> Worker
         config=workers.config,
         num_envs=num_envs,
         hosts_many=hosts_many(section),
-        make_environment=EnvironmentFactory(section, experiment),
+        make_environment=EnvironmentFactory(section, experiment.directory),
     )
     pool: WorkerPool = workers.component.load_factory()(context)
     return pool
