@@ -93,8 +93,8 @@ def test_every_mistake_is_a_line_on_stderr_and_the_exit_code_is_2() -> None:
     result = agents("validate", "experiment.yaml", "--set", "behaviors.*.trainer.legs=9")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.splitlines() == [
-        "experiment.yaml:6:1: sed: unknown key; allowed keys: behaviors, checkpoints, directory, environment, evaluation, "
-        "plugins, requires, seed, stats, torch; did you mean 'seed'?",
+        "experiment.yaml:6:1: sed: unknown key; allowed keys: behaviors, checkpoints, directory, environment, "
+        "evaluation, plugins, requires, seed, stats, torch; did you mean 'seed'?",
         "--set behaviors.*.trainer.legs=9: behaviors.*.trainer.legs: found 9, expected a whole number from 1 to 8 "
         "(trainer 'walker' of agents-walk 0.3)",
     ]

@@ -114,8 +114,8 @@ def test_the_source_of_a_mistake_is_the_argument(file: Path, registry: Registry)
         "--set behaviors.*.trainer.cilp=1: behaviors.*.trainer.cilp: unknown key; allowed keys of "
         f"{learner}: batch_size, beta, buffer_size, clip, epsilon, layers, learning_rate, limits, memory, mode, "
         "target_kl, type; did you mean 'clip'?",
-        "--set sed=1: sed: unknown key; allowed keys: behaviors, checkpoints, directory, environment, evaluation, plugins, "
-        "requires, seed, stats, torch; did you mean 'seed'?",
+        "--set sed=1: sed: unknown key; allowed keys: behaviors, checkpoints, directory, environment, "
+        "evaluation, plugins, requires, seed, stats, torch; did you mean 'seed'?",
     ]
 
 
