@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from agents_core.columns import Columns
+from agents_core.learning.gradient import even_slices
 from agents_core.learning.rollout import extend_batch, mean_stats, minibatches, rollout_batch
 from agents_core.trajectory import Trajectories
 
@@ -55,3 +56,10 @@ def test_the_order_is_the_generator_s() -> None:
 
 def test_a_statistic_is_averaged_over_those_that_have_it() -> None:
     assert mean_stats([{"a": 1.0}, {"a": 3.0, "b": 5.0}, {}]) == {"a": 2.0, "b": 5.0}
+
+
+@pytest.mark.parametrize(("rows", "sizes"), [(0, [0]), (3, [3]), (9, [4, 5]), (12, [4, 4, 4])])
+def test_slices_cover_all_rows_evenly(rows: int, sizes: list[int]) -> None:
+    slices = even_slices(rows, 4)
+    assert [part.stop - part.start for part in slices] == sizes
+    assert [row for part in slices for row in range(rows)[part]] == list(range(rows))

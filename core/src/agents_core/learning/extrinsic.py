@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from agents_core.columns import Batch
@@ -47,4 +46,4 @@ class ExtrinsicReward(RewardSignal):
 
 def _reward(batch: Batch) -> Tensor:
     reward = batch["reward"]
-    return reward + batch["group_reward"] if "group_reward" in batch else torch.clone(reward)
+    return reward + batch["group_reward"] if "group_reward" in batch else reward

@@ -19,7 +19,7 @@ from agents_core.networks.distributions import ActionColumns, log_prob_and_entro
 Floats = npt.NDArray[np.float32]
 
 EVALUATION_ROWS = 4096
-"""Rows that a network sees at once outside of minibatches."""
+"""About how many rows a network sees at once outside of minibatches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class AutogradGradient(LossGradient):
         network, log_probs, values = self._network, [], []
         actions = action_columns(batch)
         observations = batch.observations
-        for rows in _chunks(len(batch)):
+        for rows in even_slices(len(batch), EVALUATION_ROWS):
             outputs, value = network([observation[rows] for observation in observations])
             log_prob, _ = log_prob_and_entropy(outputs, network.log_std, actions.rows(rows), network.spec.action)
             log_probs.append(log_prob)
@@ -105,8 +105,10 @@ class AutogradGradient(LossGradient):
 
     @torch.no_grad()
     def values(self, observations: Sequence[Tensor]) -> Floats:
-        rows = len(observations[0])
-        parts = [self._network.value([observation[part] for observation in observations]) for part in _chunks(rows)]
+        parts = [
+            self._network.value([observation[rows] for observation in observations])
+            for rows in even_slices(len(observations[0]), EVALUATION_ROWS)
+        ]
         return torch.cat(parts).cpu().numpy()
 
     def load(self, rollout: Batch, signals: Sequence[str]) -> None:
@@ -155,5 +157,7 @@ def stack_columns(rollout: Batch, prefix: str, signals: Sequence[str]) -> Tensor
     return torch.stack([rollout[f"{prefix}.{signal}"] for signal in signals], dim=1)
 
 
-def _chunks(rows: int) -> list[slice]:
-    return [slice(start, start + EVALUATION_ROWS) for start in range(0, max(rows, 1), EVALUATION_ROWS)]
+def even_slices(rows: int, size: int) -> list[slice]:
+    """All rows in slices as near to `size` as an even split comes; at least one slice."""
+    count = max(1, round(rows / size))
+    return [slice(rows * part // count, rows * (part + 1) // count) for part in range(count)]

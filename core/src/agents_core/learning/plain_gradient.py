@@ -15,7 +15,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from agents_core.columns import Array, Batch
-from agents_core.learning.gradient import Losses, LossGradient, LossWeights, stack_columns
+from agents_core.learning.gradient import Losses, LossGradient, LossWeights, even_slices, stack_columns
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.distributions import ILLEGAL
 from agents_core.networks.plain_mlp import PlainInputs, actor_mlp, aligned, critic_mlp, shared_mlp
@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 EVALUATION_ROWS = 512
-"""Rows that pass through the network at once outside of minibatches; what they need stays in the cache."""
+"""About how many rows pass through the network at once outside of minibatches; what they need stays in the cache."""
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ class PlainGradient(LossGradient):
     def evaluate(self, batch: Batch) -> tuple[Floats, Floats]:
         observations = [observation.numpy() for observation in batch.observations]
         taken, log_probs, values = _taken(batch), [], []
-        for rows in _chunks(len(batch)):
+        for rows in even_slices(len(batch), EVALUATION_ROWS):
             outputs, value = self._forward([observation[rows] for observation in observations])
             log_probs.append(self._distribution.forward(outputs, taken.take(rows))[0])
             values.append(value.T.copy())
@@ -134,7 +134,7 @@ class PlainGradient(LossGradient):
         arrays = [observation.numpy() for observation in observations]
         parts = [
             self._forward([array[rows] for array in arrays], with_actor=self._is_shared)[1].T.copy()
-            for rows in _chunks(len(arrays[0]))
+            for rows in even_slices(len(arrays[0]), EVALUATION_ROWS)
         ]
         return np.concatenate(parts)
 
@@ -226,7 +226,3 @@ def _taken(batch: Batch) -> _Taken:
         batch["action.discrete"].numpy(),
         batch["action_mask"].numpy() if is_masked else None,
     )
-
-
-def _chunks(rows: int) -> list[slice]:
-    return [slice(start, start + EVALUATION_ROWS) for start in range(0, max(rows, 1), EVALUATION_ROWS)]
