@@ -94,9 +94,12 @@ def test_arguments_that_cannot_work_are_refused(
     assert not (tmp_path / "results").exists()
 
 
-def test_exact_checkpoints_refuse_wrappers_that_keep_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("workers", ["inline", "process"])
+def test_exact_checkpoints_refuse_wrappers_that_keep_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
     monkeypatch.chdir(tmp_path)
-    environment = 'id: CartPole-v1, wrappers: ["NormalizeObservation"]'
+    environment = f'id: CartPole-v1, wrappers: ["NormalizeObservation"], workers: {{type: {workers}}}'
     text = ENVIRONMENT.format(environment=environment) + "checkpoints: {exact: true}\n"
     (tmp_path / "experiment.yaml").write_text(text)
     done = CliRunner().invoke(main, ["run", "experiment.yaml"])

@@ -47,6 +47,11 @@ class EnvironmentGroup:
         return self._hosts[0].environment.max_instances
 
     @property
+    def hidden_state(self) -> tuple[str, ...]:
+        """As `Environment.hidden_state`."""
+        return self._hosts[0].environment.hidden_state
+
+    @property
     def behavior_specs(self) -> dict[str, BehaviorSpec]:
         """Spec of each behavior that an environment has named so far.
 

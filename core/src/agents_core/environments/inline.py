@@ -26,6 +26,7 @@ class InlinePool(WorkerPool):
         objects = places(context.num_envs, context.hosts_many, 1)
         self._group = EnvironmentGroup(context.make_environment, objects, len(objects), context.num_envs)
         self.max_instances = self._group.max_instances
+        self.hidden_state = self._group.hidden_state
 
     @property
     def behavior_specs(self) -> Mapping[str, BehaviorSpec]:

@@ -33,6 +33,7 @@ class Made:
     """From a worker: the environments are there."""
 
     max_instances: int | None
+    hidden_state: tuple[str, ...]
     specs: dict[str, BehaviorSpec]
 
 

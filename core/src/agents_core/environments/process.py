@@ -116,7 +116,7 @@ class ProcessPool(WorkerPool):
         for worker in workers:
             made = worker.receive(deadline, f"{seconds:g} s (environment.workers.start_timeout)")
             if isinstance(made, Made):
-                self.max_instances = made.max_instances
+                self.max_instances, self.hidden_state = made.max_instances, made.hidden_state
                 add_specs(self._steps.specs, made.specs, str(worker))
         self._memory.attach(workers)
 

@@ -91,7 +91,7 @@ class WorkerLoop:
                 "importable, or use environment.workers: {type: inline}"
             ) from error
         self._group = EnvironmentGroup(make_environment, command.places, command.total, command.num_envs)
-        self._channel.send(Made(self._group.max_instances, self._group.behavior_specs))
+        self._channel.send(Made(self._group.max_instances, self._group.hidden_state, self._group.behavior_specs))
 
     def _attach(self, command: Attach) -> None:
         size = StepMemory.size(command.layout, command.workers)
