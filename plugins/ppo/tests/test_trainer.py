@@ -313,3 +313,10 @@ def test_an_unbounded_space_gets_the_raw_sample() -> None:
     actions = make_trainer(spec, SMALL).policy.act((np.zeros((200, 1), np.float32),))
     np.testing.assert_array_equal(actions.continuous, actions.raw)
     assert np.abs(actions.continuous).max() > 1
+
+
+@pytest.mark.parametrize("deviation", [0.1, 2.0])
+def test_continuous_actions_start_with_the_deviation_of_the_config(deviation: float) -> None:
+    config = SMALL.model_copy(update={"buffer_size": 4000, "initial_std": deviation})
+    columns = make_loop("continuous", config).rollout().columns
+    assert columns["action.raw"].std() == pytest.approx(deviation, rel=0.1)

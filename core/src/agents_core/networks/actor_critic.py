@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,8 +40,9 @@ class ActorCritic(nn.Module):
         num_values: int,
         device: torch.device,
         generator: torch.Generator,
+        initial_std: float = 1.0,
     ) -> None:
-        """Draw first weights from `generator`, the value heads last."""
+        """Draw first weights from `generator`, the value heads last; continuous actions start with `initial_std`."""
         super().__init__()
         self.spec = spec
         self.config = config
@@ -51,7 +53,7 @@ class ActorCritic(nn.Module):
         # A small gain starts the policy near zero mean and equal probabilities (Andrychowicz et al. 2021).
         self.action_head = orthogonal_linear(self.actor_body.output_size, outputs, 0.01, generator)
         self.value_head = orthogonal_linear(self.critic_body.output_size, num_values, 1.0, generator)
-        self.log_std = nn.Parameter(torch.zeros(spec.action.continuous_size))
+        self.log_std = nn.Parameter(torch.full((spec.action.continuous_size,), math.log(initial_std)))
         self.to(device)
         self.flat = FlatParameters(self)
 

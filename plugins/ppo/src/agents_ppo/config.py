@@ -31,6 +31,12 @@ class PPOConfig(ConfigModel):
         gt=0,
         description="The policy's steps of an update end where the approximate KL divergence exceeds it; null = never.",
     )
+    initial_std: float = Field(
+        default=0.5,
+        gt=0,
+        le=10,
+        description="Standard deviation of continuous actions at the start; the range of a bounded action is 2 wide.",
+    )
     normalize_advantage: bool = Field(
         default=True, description="Give the advantages of each rollout mean 0 and standard deviation 1."
     )
