@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import struct
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -260,16 +258,3 @@ def test_other_shapes_names_or_dtypes_are_refused_with_the_file_and_both_sides()
         "  body/weight: saved float32[3, 4], here float32[3, 2]",
         "  head: saved float64[1], here nothing",
     ]
-
-
-def test_trees_without_tensors_need_no_torch() -> None:
-    code = (
-        "import sys, numpy as np\n"
-        "from pathlib import Path\n"
-        "from agents_core.training.state_tree import split_tree, join_tree\n"
-        "from agents_core.training.state_files import encode_arrays, decode_arrays\n"
-        "document, arrays = split_tree({'a': np.arange(3)})\n"
-        "join_tree(document, decode_arrays(encode_arrays(arrays), Path('x')), Path('x'))\n"
-        "assert 'torch' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

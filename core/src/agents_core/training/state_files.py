@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,35 +58,19 @@ class StoredArray:
 
 
 def encode_arrays(arrays: Mapping[str, ArrayOrTensor]) -> bytes:
-    """The arrays as the content of a safetensors file.
+    """The arrays as the content of a safetensors file."""
+    from safetensors.torch import save
 
-    Written here and not by safetensors' own writers: one of those takes no bfloat16, the other no tensors that share
-    memory, which networks over one flat vector of parameters do.
-    """
-    flat = {name: _bytes_of(array) for name, array in arrays.items()}
-    header: dict[str, object] = {}
-    end = 0
-    # Wide dtypes first, so that every array stays aligned.
-    order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
-    for name in order:
-        start, end = end, end + flat[name].nbytes
-        code = CODES[str(arrays[name].dtype).removeprefix("torch.")]
-        header[name] = {"dtype": code, "shape": list(arrays[name].shape), "data_offsets": [start, end]}
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    return b"".join([struct.pack("<Q", len(text)), text, *(flat[name].data for name in order)])
+    return save({name: _own_tensor(array) for name, array in arrays.items()})
 
 
-def _bytes_of(array: ArrayOrTensor) -> Array:
-    """uint8[bytes], the array in C order."""
-    if isinstance(array, np.ndarray):
-        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+def _own_tensor(array: ArrayOrTensor) -> torch.Tensor:
+    """A contiguous copy: safetensors refuses tensors that share memory, as networks over one flat vector do."""
     import torch
 
-    # A copy has the strides that `view` wants; contiguous tensors of one or no element may have others.
-    flat = torch.empty(array.numel(), dtype=array.dtype).copy_(array.detach().reshape(-1))
-    raw: Array = flat.view(torch.uint8).numpy()
-    return raw
+    if isinstance(array, np.ndarray):
+        return torch.from_numpy(array.copy(order="C"))
+    return torch.empty(array.shape, dtype=array.dtype).copy_(array.detach())
 
 
 def decode_arrays(data: bytes, source: Path) -> dict[str, StoredArray]:
