@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -37,15 +39,21 @@ def _lines(result: RunResult) -> list[str]:
         lines.append(", ".join(parts))
     run = result.directory
     if result.status == "interrupted":
-        lines.append(f"Continue with:  agents resume {run}")
+        lines.append(f"Continue with:  {_program('agents')} resume {run}")
         return lines
     steps = max((int(behavior["steps"] or 0) for behavior in result.behaviors.values()), default=1)
     lines += [
         "Next:",
-        f"  agents evaluate {run}",
-        f"  agents resume {run} --max-steps {2 * steps}",
-        f"  tensorboard --logdir {run / 'tensorboard'}"
+        f"  {_program('agents')} evaluate {run}",
+        f"  {_program('agents')} resume {run} --max-steps {2 * steps}",
+        f"  {_program('tensorboard')} --logdir {run / 'tensorboard'}"
         if (run / "tensorboard").is_dir()
-        else f"  agents config show {run / 'config.yaml'}",
+        else f"  {_program('agents')} config show {run / 'config.yaml'}",
     ]
     return lines
+
+
+def _program(name: str) -> str:
+    """How to call a program that is installed beside this one: by its path where the shell would not find it."""
+    beside = Path(sys.argv[0]).with_name(name)
+    return name if shutil.which(name) is not None or not beside.exists() else str(beside)
