@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -37,7 +38,7 @@ def _lines(result: RunResult) -> list[str]:
         if behavior["steps_per_second"] is not None:
             parts.append(f"{behavior['steps_per_second']:.0f} steps/s")
         lines.append(", ".join(parts))
-    run = result.directory
+    run = shlex.quote(str(result.directory))
     if result.status == "interrupted":
         lines.append(f"Continue with:  {_program('agents')} resume {run}")
         return lines
@@ -46,9 +47,9 @@ def _lines(result: RunResult) -> list[str]:
         "Next:",
         f"  {_program('agents')} evaluate {run}",
         f"  {_program('agents')} resume {run} --max-steps {2 * steps}",
-        f"  {_program('tensorboard')} --logdir {run / 'tensorboard'}"
-        if (run / "tensorboard").is_dir()
-        else f"  {_program('agents')} config show {run / 'config.yaml'}",
+        f"  {_program('tensorboard')} --logdir {run}/tensorboard"
+        if (result.directory / "tensorboard").is_dir()
+        else f"  {_program('agents')} config show {run}/config.yaml",
     ]
     return lines
 
