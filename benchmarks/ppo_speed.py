@@ -68,22 +68,27 @@ def _report(task: Task, columns: Sequence[Sequence[Measurement]]) -> None:
         f"\n## {task.name}: {task.environment}, {task.agents} x {task.rollout}, minibatch {task.batch_size}, ", end=""
     )
     print(f"{task.epochs} epochs, 2 x {task.hidden_units}; load average {os.getloadavg()[0]:.2f} on {CORES} cores\n")
-    print("| library | setting | steps/s | range | CPU s | peak MiB | return | where the time goes |")
-    print("| --- | --- | ---: | --- | ---: | ---: | ---: | --- |")
+    print("| library | setting | steps/s | range | CPU µs/step | CPU s | peak MiB | return | where the time goes |")
+    print("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | --- |")
     for rounds in columns:
         speeds = [one.steps_per_second for one in rounds]
         first = rounds[0]
         print(
             f"| {first.library} | {first.setting} | {statistics.median(speeds):,.0f} "
-            f"| {min(speeds):,.0f} to {max(speeds):,.0f} | {_median(rounds, 'cpu_seconds'):.1f} "
+            f"| {min(speeds):,.0f} to {max(speeds):,.0f} | {_median(rounds, 'cpu_microseconds'):.1f} "
+            f"| {_median(rounds, 'cpu_seconds'):.1f} "
             f"| {_median(rounds, 'peak_mib'):.0f} | {_median(rounds, 'mean_return'):.1f} | {_shares(rounds)} |"
         )
     if len(columns) == 2:
         ours, peers = columns
-        ratios = [one.steps_per_second / other.steps_per_second for one, other in zip(ours, peers, strict=True)]
-        print(
-            f"\nMedian ratio {statistics.median(ratios):.2f} (range {min(ratios):.2f} to {max(ratios):.2f})", flush=True
-        )
+        print(f"\nMedian ratio of steps/s {_ratio(ours, peers, 'steps_per_second')}; ", end="")
+        print(f"of the main process's CPU time {_ratio(peers, ours, 'cpu_microseconds')}", flush=True)
+
+
+def _ratio(upper: Sequence[Measurement], lower: Sequence[Measurement], field: str) -> str:
+    """Median and range of the ratios, round by round."""
+    ratios = [getattr(one, field) / getattr(other, field) for one, other in zip(upper, lower, strict=True)]
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def _median(rounds: Sequence[Measurement], field: str) -> float:

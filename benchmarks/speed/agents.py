@@ -8,6 +8,7 @@ from typing import Any
 
 import agents_core
 
+from speed import observer
 from speed.process import cpu_seconds, peak_mib
 from speed.tasks import Measurement, Task
 
@@ -25,12 +26,14 @@ def measure(task: Task, steps: int, seed: int, threads: int, workers: int) -> Me
     summary = json.loads((run.directory / "summary.json").read_text(encoding="utf-8"))
     timers = json.loads((run.directory / "timers.json").read_text(encoding="utf-8"))
     (behavior,) = summary["behaviors"].values()
+    started, finished = observer.marks
     return Measurement(
         library=f"agents {version('agents-core')}",
         task=task.name,
         setting=f"threads={threads} workers={workers}",
         steps=behavior["steps"],
         steps_per_second=behavior["steps_per_second"],
+        cpu_microseconds=(finished - started) / behavior["steps"] * 1e6,
         cpu_seconds=cpu_seconds(),
         peak_mib=peak_mib(),
         seconds={part: _seconds(timers, part) for part in PARTS},
@@ -47,7 +50,7 @@ def _experiment(task: Task, steps: int, seed: int, threads: int, workers: int) -
         environment["workers"] = {"type": "process", "count": workers}
     return {
         "seed": seed,
-        "plugins": ["agents_core.testing.plugin"],
+        "plugins": ["agents_core.testing.plugin", observer.__name__],
         "environment": environment,
         "behaviors": {
             "*": {

@@ -23,7 +23,11 @@ class Stopwatch(BaseCallback):
         super().__init__()
         self.collect = 0.0
         self.update = 0.0
+        self.cpu = 0.0
         self._mark = 0.0
+
+    def _on_training_start(self) -> None:
+        self.cpu = -time.process_time()
 
     def _on_rollout_start(self) -> None:
         now = time.perf_counter()
@@ -42,6 +46,7 @@ class Stopwatch(BaseCallback):
     def finish(self) -> None:
         """Call right after `learn`: the last update has no rollout after it."""
         self.update += time.perf_counter() - self._mark
+        self.cpu += time.process_time()
 
 
 def measure(task: Task, steps: int, seed: int, threads: int, workers: int) -> Measurement:
@@ -78,6 +83,7 @@ def measure(task: Task, steps: int, seed: int, threads: int, workers: int) -> Me
         setting=f"threads={threads} workers={workers}",
         steps=model.num_timesteps,
         steps_per_second=model.num_timesteps / (stopwatch.collect + stopwatch.update),
+        cpu_microseconds=stopwatch.cpu / model.num_timesteps * 1e6,
         cpu_seconds=cpu_seconds(),
         peak_mib=peak_mib(),
         seconds={"collect": stopwatch.collect, "update": stopwatch.update},

@@ -59,6 +59,8 @@ class Measurement:
 
     Attributes:
         steps_per_second: Steps over the seconds of collecting and updating; start-up is left out.
+        cpu_microseconds: The main process's CPU time for each step, start-up left out; other load on the machine
+            hardly moves it.
         cpu_seconds: Of the process and its workers, start-up included.
         peak_mib: Largest resident memory of the main process.
         seconds: Where the time went, by part.
@@ -70,6 +72,7 @@ class Measurement:
     setting: str
     steps: int
     steps_per_second: float
+    cpu_microseconds: float
     cpu_seconds: float
     peak_mib: float
     seconds: dict[str, float]
