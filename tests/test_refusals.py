@@ -71,6 +71,7 @@ def test_an_environment_that_cannot_work_is_refused_by_name(
         (["run"], ["--plugin"]),
         (["run", "missing.yaml"], ["missing.yaml"]),
         (["run", "--plugin", "pppo"], ["pppo", "ppo"]),
+        (["run", "--plugin", "gymnasium"], ["is environment", "--env gymnasium:ID"]),
         (["run", "--plugin", "ppo", "--env", "gym:CartPole-v1"], ["gym", "gymnasium"]),
         (["run", "--plugin", "ppo", "--device", "cuda:99"], ["cuda:99"]),
         (["run", "--plugin", "ppo", "--set", "behaviors.*.trainer.lerning_rate=1"], ["lerning_rate", "learning_rate"]),

@@ -172,6 +172,10 @@ def test_several_behaviors_train_at_once_and_late_ones_join(tmp_path: Path) -> N
     observations = [np.zeros((3, *spec.shape), spec.numpy_dtype) for spec in policy.spec.observations]
     actions = policy.act(observations)
     assert len(actions.discrete) == 3
+    by_name = {spec.name: array for spec, array in zip(policy.spec.observations, observations, strict=True)}
+    np.testing.assert_array_equal(policy.act(by_name).discrete, actions.discrete)
+    with pytest.raises(UserError, match=policy.spec.observations[0].name):
+        policy.act({"nothing": observations[0]})
 
 
 def test_max_steps_counts_every_decision_and_the_summary_reports_it(tmp_path: Path) -> None:
@@ -197,6 +201,7 @@ def test_an_environment_that_raises_ends_the_run_with_its_cause_and_a_checkpoint
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["status"] == "failed"
     assert "Traceback" in (tmp_path / "run" / "run.log").read_text()
+    assert "saved" in (tmp_path / "run" / "run.log").read_text()
     assert list((tmp_path / "run" / "checkpoints").glob("*/last"))
 
 

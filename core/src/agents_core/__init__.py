@@ -11,6 +11,10 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "load_policy", "train"]
 
 
+def __dir__() -> list[str]:
+    return sorted([*globals(), "load_policy", "train"])
+
+
 def __getattr__(name: str) -> Any:
     # The door opens torch; importing the package for a plugin's sake must not.
     if name in ("load_policy", "train"):

@@ -65,7 +65,7 @@ class LoadedPolicy:
 
     def act(
         self,
-        observations: Array | Sequence[Array],
+        observations: Array | Sequence[Array] | Mapping[str, Array],
         *,
         action_mask: npt.NDArray[np.bool_] | None = None,
         deterministic: bool = True,
@@ -73,8 +73,8 @@ class LoadedPolicy:
         """Actions for one or many agents.
 
         Args:
-            observations: One array for each observation of `spec`, or just the array where there is only one; either
-                [n, *shape], or [*shape] for a single agent.
+            observations: By name as in `spec.observations`, or in that order, or just the array where there is only
+                one; each either [n, *shape], or [*shape] for a single agent. A discrete part is one-hot.
             action_mask: bool[n, sum of branches] or bool[sum of branches], True = allowed.
             deterministic: Take the most likely action instead of a sample.
 
@@ -82,16 +82,31 @@ class LoadedPolicy:
             `continuous` float32[n, size] in [-1, 1] (unscaled where the space is unbounded) and `discrete`
             int64[n, branches]; n is 1 for a single agent.
         """
-        given = [observations] if isinstance(observations, np.ndarray) else list(observations)
-        if len(given) != len(self.spec.observations):
-            names = ", ".join(spec.name for spec in self.spec.observations)
-            raise UserError(f"the policy sees {len(self.spec.observations)} observations ({names}), {len(given)} given")
-        batched = [
-            np.asarray(array, spec.numpy_dtype).reshape(-1, *spec.shape)
-            for array, spec in zip(given, self.spec.observations, strict=True)
-        ]
+        batched = self._batched(observations)
         mask = None if action_mask is None else np.asarray(action_mask, np.bool_).reshape(len(batched[0]), -1)
         return self._policy.act(batched, mask, deterministic=deterministic)
+
+    def _batched(self, observations: Array | Sequence[Array] | Mapping[str, Array]) -> list[Array]:
+        """One array [n, *shape] for each observation of the spec.
+
+        Raises:
+            UserError: They are not those that the policy was trained on.
+        """
+        specs = self.spec.observations
+        wanted = ", ".join(f"{spec.name} {spec.dtype}{list(spec.shape)}" for spec in specs)
+        try:
+            if isinstance(observations, Mapping):
+                given = [observations[spec.name] for spec in specs]
+            else:
+                given = [observations] if isinstance(observations, np.ndarray) else list(observations)
+            return [
+                np.asarray(array, spec.numpy_dtype).reshape(-1, *spec.shape)
+                for array, spec in zip(given, specs, strict=True)
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"the policy sees these observations: {wanted}; what was given does not fit: {error}"
+            ) from error
 
 
 def load_policy(

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 )
 @click.option("--stochastic", is_flag=True, help="Sample actions instead of taking the most likely ones.")
 @click.option("--checkpoint", default=None, metavar="best|last|STEP", help="Default: best if there is one, else last.")
-@click.option("--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder.")
+@click.option(
+    "--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder of runs."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @plugin_options
 def evaluate(

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("run")
-@click.option("--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder.")
+@click.option(
+    "--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder of runs."
+)
 @training_options
 @plugin_options
 def resume(
@@ -24,7 +26,7 @@ def resume(
 ) -> None:
     """Continue RUN, a run directory or a run id, from its last checkpoint.
 
-    A finished run goes on only with a larger --max-steps.
+    A finished run goes on only with a larger --max-steps, over which its schedules then stretch.
     """
     from agents_core.cli.report import report_run
     from agents_core.training.run import resume_run

@@ -16,17 +16,31 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("config", required=False, type=click.Path(path_type=Path))
-@click.option("--plugin", "plugins", multiple=True, metavar="NAME", help="Use this trainer or reward signal.")
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="NAME",
+    help="Use this trainer or reward signal; without CONFIG and --env, its shipped experiment.",
+)
 @click.option("--env", "environment", metavar="TYPE[:ID]", help="Environment, such as gymnasium:CartPole-v1.")
 @click.option("--seed", type=click.IntRange(min=0), help="Source of all randomness.")
 @click.option("--num-envs", type=click.IntRange(min=1), help="Environments that step side by side.")
 @click.option("--device", metavar="D", help="cpu, cuda, cuda:1, … or auto.")
 @click.option("--run-id", metavar="ID", help="Name of the run; by default trainer, environment and time.")
-@click.option("--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder.")
+@click.option(
+    "--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder of runs."
+)
 @click.option("--resume", is_flag=True, help="Continue the run --run-id from its last checkpoint.")
 @click.option("--force", is_flag=True, help="Replace the run --run-id if there is one.")
-@click.option("--init-from", metavar="RUN", help="Start from the weights of this run, at step 0.")
-@click.option("--inference", is_flag=True, help="Only act; nothing is learned.")
+@click.option(
+    "--init-from",
+    metavar="RUN",
+    help="Start at step 0 from the weights of this run (a directory, or an id in --results).",
+)
+@click.option(
+    "--inference", is_flag=True, help="Only act, with the weights of --init-from or --resume; nothing is learned."
+)
 @training_options
 @plugin_options
 def run(

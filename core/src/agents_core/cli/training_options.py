@@ -15,7 +15,11 @@ def training_options(command: CommandT) -> CommandT:
     options = [
         click.option("--max-steps", type=click.IntRange(min=1), help="Decisions to train for, for every behavior."),
         click.option(
-            "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a value, as a.b.c=VALUE; repeatable."
+            "--set",
+            "overrides",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Change a value, such as --set 'behaviors.*.trainer.learning_rate=1e-3'; repeatable.",
         ),
         click.option("--quiet", is_flag=True, help="Print nothing but errors."),
     ]

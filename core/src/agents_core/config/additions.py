@@ -33,6 +33,11 @@ def find_plugins(names: Sequence[str], registry: Registry, mistakes: list[Mistak
 
 
 def _find_plugin(name: str, registry: Registry) -> Component:
+    others = [component for component in registry.components() if component.name == name]
+    kinds = {component.kind for component in others}
+    if kinds and kinds.isdisjoint(("trainer", "reward-signal")):
+        way = f"; write --env {name}:ID" if kinds == {"environment"} else ""
+        raise UserError(f"'{name}' is {others[0].title}, and --plugin takes trainers and reward signals{way}")
     components = registry.find_any(name, ("trainer", "reward-signal"))
     if len(components) > 1:
         titles = " and ".join(f"the {component.title}" for component in components)

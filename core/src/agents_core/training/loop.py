@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 
@@ -15,6 +16,8 @@ from agents_core.training.clock import RunClock
 from agents_core.training.learner import Learner
 from agents_core.training.recorder import Recorder
 from agents_core.training.stop import StopSignal
+
+_log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 0.25
 """Time between two looks at the progress bar."""
@@ -54,6 +57,7 @@ class TrainingLoop:
         """
         while not self._is_finished():
             if stop.requested:
+                _log.warning("stopping and saving; a second Ctrl-C stops at once")
                 return False
             with self._clock.working():
                 with self._timers.time("act"):

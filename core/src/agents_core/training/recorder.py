@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from agents_core.config import Experiment
@@ -17,6 +18,8 @@ from agents_core.training.learner import Learner
 from agents_core.training.summary import record_gauges
 
 EVALUATIONS_A_RUN = 10
+
+_log = logging.getLogger(__name__)
 
 
 class Recorder:
@@ -110,6 +113,7 @@ class Recorder:
             paths = self._store.save(snapshots, {"clock": self._clock.state_dict()}, best=best)
         for name, path in paths.items():
             self._saved_steps[name] = learners[name].step
+            _log.info("%s: step %d, saved %s", name, learner.step, path)
             self._registry.checkpoint_saved(behavior=name, step=learners[name].step, path=path)
 
     def _is_evaluation_due(self, learner: Learner) -> bool:
@@ -127,6 +131,7 @@ class Recorder:
             learner.summary.add_stats(stats)
             self._is_evaluation_due(learner)
             self._evaluated_steps[name] = learner.updated_at
+            _log.info("%s: step %d, evaluation %s", name, learner.step, result.mean_return)
             self._registry.evaluation_finished(behavior=name, step=learner.step, stats=stats)
             if _improves(learner, result.mean_return):
                 best.add(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -26,6 +28,8 @@ from agents_core.training.run_directory import RunDirectory, Status
 from agents_core.training.state_tree import check_same_arrays
 from agents_core.training.stop import StopSignal
 from agents_core.training.versions import core_versions, plugin_versions
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +176,15 @@ class _Run:
         self, loop: TrainingLoop, recorder: Recorder, directory: RunDirectory, pool: WorkerPool, stop: StopSignal
     ) -> RunResult:
         """The loop, and what is written when it ends, however it ends."""
+        _log.info("started: %s", shlex.join(sys.argv))
         self._registry.run_started(run_directory=directory.path, config=self._experiment.to_dict())
         status: Status = "failed"
         try:
             try:
                 status = "finished" if loop.run(recorder, stop) else "interrupted"
-            except EnvironmentFailedError:
+            except EnvironmentFailedError as error:
                 self._stop(loop, recorder)  # The policies are sound; only the environment is not.
-                raise
+                raise EnvironmentFailedError(f"{error}\nThe traceback is in {directory.log_path}") from error
             if status == "finished" and not self._options.inference:
                 recorder.finish(loop.learners)
             else:
@@ -189,6 +194,7 @@ class _Run:
             self._timers.save(directory.timers_path, {**self._versions, **self._plugins})
             self._write_summary(loop, directory, status)
             directory.finish(status)
+            _log.info("%s after %.1f s", status, self._clock.wall_seconds)
             self._registry.run_finished(run_directory=directory.path, status=status)
         return RunResult(
             directory.path,

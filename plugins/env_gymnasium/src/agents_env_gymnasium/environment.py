@@ -15,6 +15,7 @@ from agents_core.contracts.environment import (
     EnvironmentSteps,
     TerminalSteps,
 )
+from agents_core.environments.hosting import describe_exception
 from agents_core.environments.seeding import environment_seed
 from agents_core.errors import AgentsError, EnvironmentFailedError, UserError
 from agents_core.spec import BehaviorSpec
@@ -79,7 +80,7 @@ class GymnasiumEnvironment(Environment):
         """An instance's exception, with the instance named."""
         if isinstance(error, UserError):
             return error
-        message = str(error) if isinstance(error, EnvironmentFailedError) else f"{type(error).__name__}: {error}"
+        message = str(error) if isinstance(error, EnvironmentFailedError) else describe_exception(error)
         return EnvironmentFailedError(f"environment {self._first_env + number} ({self._name}) {what}: {message}")
 
     def _step_of(
