@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from agents_core.columns import Array
+from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.errors import UserError
-from agents_core.networks.encoders import Body, VectorEncoder, build_normalisers
+from agents_core.networks.body import Body, build_normalisers
+from agents_core.networks.encoders.choice import check_choices
+from agents_core.networks.encoders.vector import VectorEncoder
 from agents_core.networks.flat import FlatParameters
-from agents_core.networks.initialisation import orthogonal_linear
+from agents_core.networks.initialisation import Initialiser
 from agents_core.options import NetworkConfig
 from agents_core.spec import BehaviorSpec
 
@@ -39,18 +43,30 @@ class ActorCritic(nn.Module):
         num_values: int,
         device: torch.device,
         generator: torch.Generator,
+        encoders: Mapping[str, ChosenEncoder] | None = None,
     ) -> None:
-        """Draw first weights from `generator`, the value heads last."""
+        """Draw first weights from `generator`, the value heads last.
+
+        Args:
+            encoders: Chosen ones by observation name; others are the default of their observation.
+
+        Raises:
+            UserError: An observation cannot be encoded so.
+        """
         super().__init__()
+        encoders = encoders or {}
+        check_choices(spec, encoders)
         self.spec = spec
         self.config = config
         self.normalisers = build_normalisers(spec, config, device)
-        self.actor_body = Body(spec, config, self.normalisers, generator)
-        self.critic_body = self.actor_body if config.shared else Body(spec, config, self.normalisers, generator)
+        make_body = partial(Body, spec, config, encoders, self.normalisers, generator)
+        self.actor_body = make_body()
+        self.critic_body = self.actor_body if config.shared else make_body()
+        initialiser = Initialiser(config.initialization, generator)
         outputs = spec.action.continuous_size + spec.action.mask_size
         # A small gain starts the policy near zero mean and equal probabilities (Andrychowicz et al. 2021).
-        self.action_head = orthogonal_linear(self.actor_body.output_size, outputs, 0.01, generator)
-        self.value_head = orthogonal_linear(self.critic_body.output_size, num_values, 1.0, generator)
+        self.action_head = initialiser.linear(self.actor_body.output_size, outputs, gain=0.01)
+        self.value_head = initialiser.linear(self.critic_body.output_size, num_values, gain=1.0)
         self.log_std = nn.Parameter(torch.zeros(spec.action.continuous_size))
         self.to(device)
         self.flat = FlatParameters(self)

@@ -46,7 +46,12 @@ class PPOTrainer(Trainer):
 
         weights, actions, order = context.seed.spawn(3)
         self._network = ActorCritic(
-            context.spec, context.network, len(self._valued), context.device, torch_generator(weights)
+            context.spec,
+            context.network,
+            len(self._valued),
+            context.device,
+            torch_generator(weights),
+            context.encoders,
         )
         self.policy: NetworkPolicy = NetworkPolicy(self._network, np.random.default_rng(actions))
         self._gradient = PlainGradient(self._network) if self._network.is_plain else AutogradGradient(self._network)
