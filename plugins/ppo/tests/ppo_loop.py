@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
+from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.contracts.environment import Actions, BehaviorSteps, Environment
 from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
 from agents_core.contracts.trainer import TrainerContext
@@ -36,12 +37,13 @@ def make_trainer(
     signals: Mapping[str, RewardSignal] | None = None,
     seed: int = 0,
     max_steps: int = 1_000_000,
+    encoders: Mapping[str, ChosenEncoder] | None = None,
 ) -> PPOTrainer:
     """A trainer of behavior `Test`, with the extrinsic reward unless signals are given."""
     network = network or NetworkConfig(hidden_units=32)
     signals = {"extrinsic": extrinsic(spec)} if signals is None else signals
     context = TrainerContext(
-        "Test", spec, config, network, signals, max_steps, CPU, np.random.SeedSequence(seed), Timers()
+        "Test", spec, config, network, signals, max_steps, CPU, np.random.SeedSequence(seed), Timers(), encoders or {}
     )
     return PPOTrainer(context)
 
