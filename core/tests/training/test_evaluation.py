@@ -47,6 +47,7 @@ class Chooser(Policy):
         observations: Sequence[Array],
         action_mask: npt.NDArray[np.bool_] | None = None,
         *,
+        memory: npt.NDArray[np.float32] | None = None,
         deterministic: bool = False,
         generator: np.random.Generator | None = None,
     ) -> Actions:

@@ -61,7 +61,7 @@ class Loop:
         self.trainer = trainer
         steps = environment.reset(seed=1).behaviors
         (self.behavior,) = environment.behavior_specs
-        self.collector = Collector(trainer.policy.spec, trainer.rollout_size, time_horizon)
+        self.collector = Collector(trainer.policy.spec, trainer.rollout_size, time_horizon, trainer.policy.memory_size)
         self._receive(steps)
         self.returns: list[float] = []
         self.stats: dict[str, float] = {}
@@ -77,7 +77,9 @@ class Loop:
         decision = self.collector.decision
         if decision is None:
             return {}
-        actions = self.trainer.policy.act(self.collector.observations, decision.action_mask)
+        actions = self.trainer.policy.act(
+            self.collector.observations, decision.action_mask, memory=self.collector.memory
+        )
         self.collector.record(actions)
         return {self.behavior: actions}
 
@@ -97,13 +99,19 @@ class Loop:
         """Mean return of the most likely actions."""
         steps = self.environment.reset(seed=77).behaviors[self.behavior]
         running = np.zeros(len(steps.decision))
+        memory = np.zeros((len(running), self.trainer.policy.memory_size), np.float32)
         finished: list[float] = []
         while len(finished) < episodes:
             decision = steps.decision
-            actions = self.trainer.policy.act(decision.observations, decision.action_mask, deterministic=True)
+            actions = self.trainer.policy.act(
+                decision.observations, decision.action_mask, memory=memory, deterministic=True
+            )
+            if actions.memory is not None:
+                memory = actions.memory.copy()
             steps = self.environment.step({self.behavior: actions}).behaviors[self.behavior]
             running[steps.terminal.agent_id] += steps.terminal.reward
             finished += running[steps.terminal.agent_id].tolist()
             running[steps.terminal.agent_id] = 0
+            memory[steps.terminal.agent_id] = 0
             running[steps.decision.agent_id] += steps.decision.reward
         return float(np.mean(finished))

@@ -13,10 +13,12 @@ from agents_core.columns import Array
 from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.errors import UserError
 from agents_core.networks.body import Body, build_normalisers
+from agents_core.networks.distributions import ActionForm
 from agents_core.networks.encoders.choice import check_choices
 from agents_core.networks.encoders.vector import VectorEncoder
 from agents_core.networks.flat import FlatParameters
 from agents_core.networks.initialisation import Initialiser
+from agents_core.networks.memory import Memory
 from agents_core.options import NetworkConfig
 from agents_core.spec import BehaviorSpec
 
@@ -27,11 +29,12 @@ PLAIN_WIDTH = 512
 class ActorCritic(nn.Module):
     """Actor and critic over one behavior's observations, with one value head for each reward signal.
 
-    The actor's outputs are, side by side, the means of the continuous dimensions and the logits of each branch.
-
     Attributes:
         spec: What the agents see and do.
         config: The `network:` section it was built from.
+        form: What the actor's outputs are.
+        actor_memory: The recurrent layer between the actor's body and its head, or None.
+        critic_memory: The critic's; the same one where they share the body.
         normalisers: For each observation its running normaliser, or None.
         flat: Parameters and gradients as one tensor each.
     """
@@ -51,23 +54,28 @@ class ActorCritic(nn.Module):
             encoders: Chosen ones by observation name; others are the default of their observation.
 
         Raises:
-            UserError: An observation cannot be encoded so.
+            UserError: An observation cannot be encoded so, or unbounded actions are to be squashed.
         """
         super().__init__()
         encoders = encoders or {}
         check_choices(spec, encoders)
         self.spec = spec
         self.config = config
+        self.form = _action_form(spec, config)
         self.normalisers = build_normalisers(spec, config, device)
         make_body = partial(Body, spec, config, encoders, self.normalisers, generator)
         self.actor_body = make_body()
         self.critic_body = self.actor_body if config.shared else make_body()
+        make_memory = partial(_build_memory, config, generator)
+        self.actor_memory = make_memory(self.actor_body)
+        self.critic_memory = self.actor_memory if config.shared else make_memory(self.critic_body)
         initialiser = Initialiser(config.initialization, generator)
-        outputs = spec.action.continuous_size + spec.action.mask_size
         # A small gain starts the policy near zero mean and equal probabilities (Andrychowicz et al. 2021).
-        self.action_head = initialiser.linear(self.actor_body.output_size, outputs, gain=0.01)
-        self.value_head = initialiser.linear(self.critic_body.output_size, num_values, gain=1.0)
-        self.log_std = nn.Parameter(torch.zeros(spec.action.continuous_size))
+        self.action_head = initialiser.linear(
+            (self.actor_memory or self.actor_body).output_size, self.form.outputs, gain=0.01
+        )
+        self.value_head = initialiser.linear((self.critic_memory or self.critic_body).output_size, num_values, gain=1.0)
+        self.log_std = nn.Parameter(torch.zeros(0 if self.form.std_by_state else spec.action.continuous_size))
         self.to(device)
         self.flat = FlatParameters(self)
 
@@ -79,20 +87,28 @@ class ActorCritic(nn.Module):
             self.log_std.device.type == "cpu"
             and self.config.hidden_units <= PLAIN_WIDTH
             and all(isinstance(encoder, VectorEncoder) for encoder in encoders)
+            and self.actor_memory is None
+            and not self.form.std_by_state
+            and not self.form.squash
         )
 
+    @property
+    def memory_size(self) -> int:
+        """Numbers in the actor's state of an agent; 0 without memory."""
+        return 0 if self.actor_memory is None else self.actor_memory.state_size
+
     def act(self, observations: Sequence[Tensor]) -> Tensor:
-        """Action outputs, float32[n, continuous_size + sum of branches]."""
+        """Action outputs, float32[n, form.outputs], of a network without memory."""
         outputs: Tensor = self.action_head(self.actor_body(observations))
         return outputs
 
     def value(self, observations: Sequence[Tensor]) -> Tensor:
-        """Values, float32[n, signals]."""
+        """Values, float32[n, signals], of a network without memory."""
         values: Tensor = self.value_head(self.critic_body(observations))
         return values
 
     def forward(self, observations: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """Action outputs and values; a shared body runs once."""
+        """Action outputs and values of a network without memory; a shared body runs once."""
         hidden = self.actor_body(observations)
         critic_hidden = hidden if self.critic_body is self.actor_body else self.critic_body(observations)
         return self.action_head(hidden), self.value_head(critic_hidden)
@@ -136,7 +152,7 @@ class ActorCritic(nn.Module):
         self._load_weights(state["weights"], of_actor=False)
 
     def _parameters_of(self, of_actor: bool) -> dict[str, nn.Parameter]:
-        critic = ("critic_body.", "value_head.")
+        critic = ("critic_body.", "critic_memory.", "value_head.")
         return {name: tensor for name, tensor in self.named_parameters() if name.startswith(critic) != of_actor}
 
     def _weights(self, of_actor: bool) -> dict[str, Tensor]:
@@ -155,3 +171,16 @@ class ActorCritic(nn.Module):
             )
         for name, parameter in parameters.items():
             parameter.copy_(torch.as_tensor(weights[name]))
+
+
+def _action_form(spec: BehaviorSpec, config: NetworkConfig) -> ActionForm:
+    if config.squash and spec.action.continuous_size and not spec.action.bounded:
+        raise UserError(
+            "network.squash: true brings actions into [-1, 1], but this behavior's continuous actions have no bounds. "
+            "Set `squash: false`, or give the environment a bounded action space"
+        )
+    return ActionForm(spec.action, config.std == "state", config.squash)
+
+
+def _build_memory(config: NetworkConfig, generator: torch.Generator, body: Body) -> Memory | None:
+    return None if config.memory is None else Memory(config.memory, body.output_size, generator)
