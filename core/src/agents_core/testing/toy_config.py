@@ -27,6 +27,7 @@ ToyName = Literal[
     "two_cameras",
     "nearest_entity",
     "goal_line",
+    "remembered_cue",
     "masked_branches",
     "masked_hybrid",
     OneStepName,
@@ -44,7 +45,7 @@ class ToyConfig(ConfigModel):
     id: ToyName = Field("simple1d", description="Which toy, probe, or way to fail.")
     agents: int = Field(1, ge=1, le=1_000_000, description="Agents of each behavior in one environment.")
     action: Literal["discrete", "continuous"] = Field(
-        "discrete", description="Kind of action of `simple1d`, `visual_simple1d`, `time_limit` and the probes."
+        "discrete", description="Kind of action of `simple1d`, `visual_simple1d`, `remembered_cue` and the probes."
     )
     side: int = Field(36, ge=4, le=1024, description="`visual_simple1d` only: length of the image's sides.")
     behaviors: tuple[str, ...] = Field(
