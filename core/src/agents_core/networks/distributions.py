@@ -88,7 +88,7 @@ def log_prob_and_entropy(
         actions: What was done.
         form: What the outputs are.
     """
-    log_prob = torch.zeros(len(outputs), device=outputs.device)
+    log_prob = torch.zeros(len(outputs), dtype=outputs.dtype, device=outputs.device)
     entropy = torch.zeros_like(log_prob)
     if form.spec.continuous_size:
         mean, log_std = form.gaussian(outputs, log_std)
