@@ -28,7 +28,8 @@ class KeepComponents(gymnasium.ObservationWrapper[npt.NDArray[Any], Any, npt.NDA
         if not keep or not all(0 <= index < space.shape[0] for index in keep):
             raise ValueError(f"KeepComponents: keep must name components 0 to {space.shape[0] - 1}, found {list(keep)}")
         self._keep = np.array(keep)
-        self.observation_space = gymnasium.spaces.Box(space.low[self._keep], space.high[self._keep], dtype=space.dtype)  # type: ignore[arg-type]
+        self.observation_space = gymnasium.spaces.Box(space.low[self._keep], space.high[self._keep], dtype=space.dtype)
 
     def observation(self, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return observation[self._keep]
+        kept: npt.NDArray[Any] = observation[self._keep]
+        return kept
