@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from agents_core.columns import Array
-from agents_core.contracts.encoder import ChosenEncoder
+from agents_core.contracts.encoder import ChosenEncoder, EncoderContext
 from agents_core.networks.encoders.config import EntitiesConfig, ImageConfig
 from agents_core.networks.encoders.entities import make_entities
 from agents_core.networks.encoders.images import make_nature_cnn
@@ -22,6 +23,7 @@ from agents_core.testing.goal_toys import GoalLine
 from agents_core.testing.image_toys import TwoCameras, VisualSimple1D
 from agents_ppo.config import PPOConfig
 from ppo_loop import Loop, extrinsic, make_trainer
+from torch import nn
 
 CONFIG = PPOConfig(buffer_size=512, batch_size=128, num_epoch=4, learning_rate=Schedule(2e-3, 0.0), beta=Schedule(0.0))
 NATURE_CNN = ChosenEncoder("encoder 'nature_cnn'", make_nature_cnn, ImageConfig())
@@ -97,3 +99,26 @@ def test_the_nearest_entity_is_not_found_by_a_perceptron_over_all_of_them() -> N
 def test_a_goal_is_reached_by_knowing_it() -> None:
     assert trained_return(GoalLine(16), 12_000, gamma=0.9) > 0.99
     assert trained_return(without(GoalLine, 1), 12_000, gamma=0.9) < 0.5
+
+
+def test_images_stay_bytes_until_a_few_at_a_time_reach_the_encoder() -> None:
+    seen: list[tuple[torch.dtype, int]] = []
+
+    def make_spy(context: EncoderContext[ImageConfig]) -> nn.Module:
+        module = make_nature_cnn(context)
+        module.register_forward_pre_hook(lambda _, inputs: seen.append((inputs[0].dtype, len(inputs[0]))))
+        return module
+
+    environment = VisualSimple1D(16, side=84)
+    (spec,) = environment.behavior_specs.values()
+    config = PPOConfig(buffer_size=1024, batch_size=128, num_epoch=1)
+    spy = ChosenEncoder("encoder 'spy'", make_spy, ImageConfig())
+    trainer = make_trainer(spec, config, NetworkConfig(hidden_units=8, shared=True), encoders={"camera": spy})
+    loop = Loop(environment, trainer)
+    rollout = loop.rollout()
+    assert rollout.columns["obs.0"].dtype == np.uint8
+    seen.clear()
+    trainer.process(rollout, 1024)
+    trainer.update()
+    assert {dtype for dtype, _ in seen} == {torch.uint8}
+    assert max(rows for _, rows in seen) <= 256

@@ -16,13 +16,14 @@ from agents_core.learning.losses import approximate_kl, clip_fraction, clipped_p
 from agents_core.learning.rollout import minibatches
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.distributions import ActionColumns, log_prob_and_entropy
+from agents_core.spec import BehaviorSpec
 from agents_core.trajectory import Trajectories
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
-EVALUATION_ROWS = 4096
-"""About how many rows a network sees at once outside of minibatches."""
+_MOST_ROWS, _FEWEST_ROWS, _NUMBERS = 4096, 64, 2**22
+"""Bounds of `rows_at_once`, and how many numbers of observations they may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class AutogradGradient(LossGradient):
         network, log_probs, values = self._network, [], []
         actions = action_columns(batch)
         observations = batch.observations
-        for rows in even_slices(len(batch), EVALUATION_ROWS):
+        for rows in even_slices(len(batch), rows_at_once(network.spec)):
             outputs, value = network([observation[rows] for observation in observations])
             log_prob, _ = log_prob_and_entropy(outputs, network.log_std, actions.rows(rows), network.form)
             log_probs.append(log_prob)
@@ -142,7 +143,7 @@ class AutogradGradient(LossGradient):
         """Values of observations, one tensor [n, *shape] each: float32[n, signals]."""
         parts = [
             self._network.value([observation[rows] for observation in observations])
-            for rows in even_slices(len(observations[0]), EVALUATION_ROWS)
+            for rows in even_slices(len(observations[0]), rows_at_once(self._network.spec))
         ]
         return torch.cat(parts)
 
@@ -226,6 +227,11 @@ def stack_columns(rollout: Batch, prefix: str, signals: Sequence[str]) -> Tensor
     if not signals:
         return torch.empty(len(rollout), 0, device=rollout["advantage"].device)
     return torch.stack([rollout[f"{prefix}.{signal}"] for signal in signals], dim=1)
+
+
+def rows_at_once(spec: BehaviorSpec) -> int:
+    """About how many rows a network sees at once outside of minibatches: fewer of images, which become floats there."""
+    return max(_FEWEST_ROWS, min(_MOST_ROWS, _NUMBERS // sum(observation.size for observation in spec.observations)))
 
 
 def even_slices(rows: int, size: int) -> list[slice]:

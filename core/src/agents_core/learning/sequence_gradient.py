@@ -11,7 +11,6 @@ from torch import Tensor
 from agents_core.columns import Batch
 from agents_core.learning.critic_memory import CriticMemory, values_after
 from agents_core.learning.gradient import (
-    EVALUATION_ROWS,
     Evaluation,
     Floats,
     Ints,
@@ -21,6 +20,7 @@ from agents_core.learning.gradient import (
     LossWeights,
     action_columns,
     differentiate,
+    rows_at_once,
 )
 from agents_core.learning.sequences import even_parts, rows_of, sequence_minibatches, split, starts_of
 from agents_core.networks.actor_critic import ActorCritic
@@ -50,7 +50,8 @@ class SequenceGradient(LossGradient):
         self._actor_memory = actor_memory
         self._critic_memory = critic_memory
         is_shared = critic_memory is actor_memory
-        self._critic = None if is_shared else CriticMemory(network, critic_memory, EVALUATION_ROWS)
+        self._rows_at_once = rows_at_once(network.spec)
+        self._critic = None if is_shared else CriticMemory(network, critic_memory, self._rows_at_once)
 
     @torch.no_grad()
     def evaluate(self, trajectories: Trajectories, batch: Batch) -> Evaluation:
@@ -72,7 +73,7 @@ class SequenceGradient(LossGradient):
             self._critic_memory,
             trajectories.final_observations,
             after[torch.from_numpy(last)],
-            EVALUATION_ROWS,
+            self._rows_at_once,
         )
         return Evaluation(_host(log_prob), _host(values), _host(final_values))
 
@@ -80,7 +81,7 @@ class SequenceGradient(LossGradient):
         """Log-probability of each row's action, its values if the memory is shared, and states after each sequence."""
         network, actions = self._network, action_columns(batch)
         log_probs, values, states = [], [], []
-        for part in even_parts(self._lengths, EVALUATION_ROWS):
+        for part in even_parts(self._lengths, self._rows_at_once):
             starts, lengths = self._starts[part], self._lengths[part]
             rows = slice(int(starts[0]), int(starts[-1] + lengths[-1]))
             features = network.actor_body([observation[rows] for observation in batch.observations])

@@ -82,12 +82,12 @@ def make_symbolic(context: EncoderContext[SymbolicConfig]) -> ImageEncoder:
     """The encoder `symbolic`: two convolutions of 2 x 2, for small grids whose numbers are symbols."""
     observation = context.observation
     check_sides("symbolic", observation)
-    return _stack(context, Pixels(observation, "none"), [(16, 2, 1), (32, 2, 1)], nn.ReLU())
+    return _stack(context, Pixels(observation, "none"), [(16, 2, 1), (32, 2, 1)], nn.ReLU(inplace=True))
 
 
 def _make(name: str, context: ImageContext, layers: Sequence[Convolution]) -> ImageEncoder:
     check_sides(name, context.observation)
-    return _stack(context, Pixels(context.observation, context.config.scale), layers, nn.LeakyReLU())
+    return _stack(context, Pixels(context.observation, context.config.scale), layers, nn.LeakyReLU(inplace=True))
 
 
 def _stack(
