@@ -230,6 +230,17 @@ def test_an_encoder_that_does_not_keep_its_word_is_refused(encoder: ChosenEncode
         make_network(ObservationSpec("state", (4,)), encoders={"state": encoder})
 
 
+def test_an_encoder_with_state_that_is_not_saved_is_refused() -> None:
+    def make(_: EncoderContext[Any]) -> nn.Module:
+        encoder = Foreign(4, 5, 5)
+        encoder.norm = nn.BatchNorm1d(5)
+        return encoder
+
+    batch_norm = ChosenEncoder("encoder 'foreign' of somebody 1.0", make, ConfigModel())
+    with pytest.raises(UserError, match=r"keeps buffers \(norm.running_mean, .*which are neither learned nor saved"):
+        make_network(ObservationSpec("state", (4,)), encoders={"state": batch_norm})
+
+
 def test_weights_from_the_global_generator_follow_the_network_seed_and_leave_it_alone() -> None:
     observation = ObservationSpec("state", (4,))
     torch.manual_seed(1)

@@ -70,7 +70,7 @@ def build_encoder(
     """The encoder of an observation: the chosen one, else its default.
 
     Raises:
-        UserError: It does not return what it says.
+        UserError: It does not return what it says, or keeps state beside its parameters.
     """
     encoder = chosen or default_encoder(observation)
     if encoder is None:
@@ -97,6 +97,12 @@ def _check_output(module: nn.Module, observation: ObservationSpec, title: str) -
     declared = getattr(module, "output_size", None)
     if not isinstance(declared, int) or declared < 1:
         raise UserError(f"{place} needs an attribute `output_size`, a whole number of at least 1; found {declared!r}")
+    buffers = [name for name, _ in module.named_buffers()]
+    if buffers:
+        raise UserError(
+            f"{place} keeps buffers ({', '.join(buffers)}), which are neither learned nor saved. Make them parameters, "
+            "or use layers without running statistics, such as LayerNorm or GroupNorm instead of BatchNorm"
+        )
     zeros = torch.zeros((2, *observation.shape), dtype=getattr(torch, observation.dtype))
     try:
         code = module(zeros)
