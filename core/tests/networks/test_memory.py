@@ -131,3 +131,10 @@ def test_a_policy_without_memory_given_starts_from_zero_and_goes_on_from_what_it
         alone = policy.act([seen[1, agent : agent + 1]], memory=first.memory[agent : agent + 1], deterministic=True)
         np.testing.assert_allclose(alone.continuous[0], second.continuous[agent], atol=1e-6)
     assert policy.act([seen[0, :0]]).continuous.shape == (0, 2)
+
+
+def test_memory_is_never_passed_by(make_network: Any) -> None:
+    network = make_network(ActionSpec(2), NetworkConfig(hidden_units=SIZE, memory=MemoryConfig(size=SIZE)))
+    for call in (network.act, network.value, network):
+        with pytest.raises(RuntimeError, match="with a state"):
+            call((torch.zeros(1, 5),))

@@ -99,19 +99,27 @@ class ActorCritic(nn.Module):
 
     def act(self, observations: Sequence[Tensor]) -> Tensor:
         """Action outputs, float32[n, form.outputs], of a network without memory."""
+        self._check_no_memory()
         outputs: Tensor = self.action_head(self.actor_body(observations))
         return outputs
 
     def value(self, observations: Sequence[Tensor]) -> Tensor:
         """Values, float32[n, signals], of a network without memory."""
+        self._check_no_memory()
         values: Tensor = self.value_head(self.critic_body(observations))
         return values
 
     def forward(self, observations: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """Action outputs and values of a network without memory; a shared body runs once."""
+        self._check_no_memory()
         hidden = self.actor_body(observations)
         critic_hidden = hidden if self.critic_body is self.actor_body else self.critic_body(observations)
         return self.action_head(hidden), self.value_head(critic_hidden)
+
+    def _check_no_memory(self) -> None:
+        # Where layers have equal widths, passing the memory by would go unnoticed.
+        if self.actor_memory is not None:
+            raise RuntimeError("a network with memory is run through `actor_memory` and `critic_memory`, with a state")
 
     def observe(self, observations: Sequence[Array]) -> None:
         """Let the normalisers take in observations, one array [n, *shape] each."""
