@@ -1,6 +1,6 @@
 """How fast PPO trains, next to Stable-Baselines3 in the same run where it is installed.
 
-    python benchmarks/ppo_speed.py                               # CartPole-v1, HalfCheetah-v5, Simple1D; five rounds
+    python benchmarks/ppo_speed.py                               # every task, five rounds
     python benchmarks/ppo_speed.py --task cartpole --rounds 3
     python benchmarks/ppo_speed.py --crowd                       # cost per agent-step with 8 and with 1,024 agents
 
@@ -67,7 +67,8 @@ def _report(task: Task, columns: Sequence[Sequence[Measurement]]) -> None:
     print(
         f"\n## {task.name}: {task.environment}, {task.agents} x {task.rollout}, minibatch {task.batch_size}, ", end=""
     )
-    print(f"{task.epochs} epochs, 2 x {task.hidden_units}; load average {os.getloadavg()[0]:.2f} on {CORES} cores\n")
+    layers = f"nature_cnn to {task.hidden_units}" if task.is_visual else f"2 x {task.hidden_units}"
+    print(f"{task.epochs} epochs, {layers}; load average {os.getloadavg()[0]:.2f} on {CORES} cores\n")
     print("| library | setting | steps/s | range | CPU µs/step | CPU s | peak MiB | return | where the time goes |")
     print("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | --- |")
     for rounds in columns:

@@ -92,8 +92,10 @@ def test_equal_seeds_write_equal_metrics_and_weights(tmp_path: Path) -> None:
     assert any("eval/mean_return" in line["stats"] for line in metrics(first))
 
 
-def test_an_exact_run_resumed_at_any_checkpoint_ends_with_the_same_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("memory", [None, {"size": 8, "sequence_length": 8}], ids=["memoryless", "memory"])
+def test_an_exact_run_resumed_at_any_checkpoint_ends_with_the_same_weights(tmp_path: Path, memory: Any) -> None:
     experiment = toy(checkpoints={"interval": 1000, "exact": True}, evaluation={"interval": 1500, "episodes": 4})
+    experiment["behaviors"]["*"]["network"]["memory"] = memory
     whole = run(experiment, tmp_path, "whole")
     # The schedule runs over max_steps, so the run is cut by taking its later checkpoints away.
     for keep in (1, 2):

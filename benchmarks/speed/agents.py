@@ -42,8 +42,15 @@ def measure(task: Task, steps: int, seed: int, threads: int, workers: int) -> Me
 
 
 def _experiment(task: Task, steps: int, seed: int, threads: int, workers: int) -> dict[str, Any]:
+    environment: dict[str, Any]
     if task.environment == "simple1d":
         environment = {"type": "toy", "id": "simple1d", "action": "continuous", "agents": task.agents}
+    elif task.is_visual:
+        environment = {
+            "type": "gymnasium",
+            "entry_point": "speed.visual_environment:VisualSimple1D",
+            "num_envs": task.agents,
+        }
     else:
         environment = {"type": "gymnasium", "id": task.environment, "num_envs": task.agents}
     if workers:
@@ -57,7 +64,7 @@ def _experiment(task: Task, steps: int, seed: int, threads: int, workers: int) -
                 "max_steps": steps,
                 "time_horizon": task.rollout,
                 "summary_freq": 10_000,
-                "network": {"hidden_units": task.hidden_units, "num_layers": 2, "normalize": task.normalize},
+                "network": _network(task),
                 "trainer": {
                     "type": "ppo",
                     "learning_rate": task.learning_rate,
@@ -76,6 +83,13 @@ def _experiment(task: Task, steps: int, seed: int, threads: int, workers: int) -
         "evaluation": {"interval": 0},
         "torch": {"threads": threads, "device": "cpu"},
     }
+
+
+def _network(task: Task) -> dict[str, Any]:
+    if task.is_visual:
+        encoders = {"observation": {"type": "nature_cnn"}}
+        return {"hidden_units": task.hidden_units, "num_layers": 1, "shared": True, "encoders": encoders}
+    return {"hidden_units": task.hidden_units, "num_layers": 2, "normalize": task.normalize}
 
 
 def _seconds(timers: Any, part: str) -> float:

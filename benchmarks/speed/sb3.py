@@ -14,6 +14,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv,
 from speed.process import cpu_seconds, peak_mib
 from speed.simple1d_vec import Simple1DVecEnv
 from speed.tasks import Measurement, Task
+from speed.visual_environment import VisualSimple1D
 
 
 class Stopwatch(BaseCallback):
@@ -58,8 +59,13 @@ def measure(task: Task, steps: int, seed: int, threads: int, workers: int) -> Me
     """
     torch.set_num_threads(threads)
     environments = _make_environments(task, seed, workers)
+    optimiser = {"eps": 1e-5, "fused": True}
+    # Its own default on images: one encoder for both, and no hidden layer after it.
+    layers: dict[str, Any] = {"features_extractor_kwargs": {"features_dim": task.hidden_units}}
+    if not task.is_visual:
+        layers = {"net_arch": [task.hidden_units] * 2}
     model = stable_baselines3.PPO(
-        "MlpPolicy",
+        "CnnPolicy" if task.is_visual else "MlpPolicy",
         environments,
         n_steps=task.rollout,
         batch_size=task.batch_size,
@@ -70,7 +76,7 @@ def measure(task: Task, steps: int, seed: int, threads: int, workers: int) -> Me
         clip_range=task.clip_range,
         seed=seed,
         device="cpu",
-        policy_kwargs={"net_arch": [task.hidden_units] * 2, "optimizer_kwargs": {"eps": 1e-5, "fused": True}},
+        policy_kwargs={**layers, "optimizer_kwargs": optimiser},
     )
     stopwatch = Stopwatch()
     model.learn(steps, callback=stopwatch)
@@ -97,7 +103,8 @@ def _make_environments(task: Task, seed: int, workers: int) -> VecEnv:
         environments = Simple1DVecEnv(task.agents, seed)
     else:
         pool: Any = SubprocVecEnv if workers else DummyVecEnv
-        environments = make_vec_env(task.environment, task.agents, seed=seed, vec_env_cls=pool)
+        environment: Any = VisualSimple1D if task.is_visual else task.environment
+        environments = make_vec_env(environment, task.agents, seed=seed, vec_env_cls=pool)
     if task.normalize:
         environments = VecNormalize(environments, gamma=task.gamma)
     return environments

@@ -10,13 +10,14 @@ class Task:
     """One PPO training, described for any library.
 
     Attributes:
-        environment: Gymnasium id, or `simple1d` for the toy whose agents share one environment.
+        environment: Gymnasium id, or `simple1d` for the toy whose agents share one environment, or `visual` for that
+            toy on images of 84 x 84 x 3 bytes, where actor and critic share the convolutions of Mnih et al. (2015).
         agents: Environments, or agents in the one environment of the toy.
         rollout: Steps of each agent between two updates.
         batch_size: Rows of a minibatch.
         epochs: Passes over each rollout.
         normalize: Whether observations and rewards are normalised by running statistics.
-        hidden_units: Width of both hidden layers (tanh) of the separate actor and critic.
+        hidden_units: Width of both hidden layers (tanh) of the separate actor and critic; on images, of the code.
     """
 
     name: str
@@ -33,6 +34,11 @@ class Task:
     clip_range: float = 0.2
 
     @property
+    def is_visual(self) -> bool:
+        """Whether it is about images."""
+        return self.environment == "visual"
+
+    @property
     def buffer_size(self) -> int:
         """Rows of one update."""
         return self.agents * self.rollout
@@ -44,6 +50,7 @@ TASKS = {
         Task("cartpole", "CartPole-v1", agents=8, rollout=128, batch_size=256, epochs=4),
         Task("halfcheetah", "HalfCheetah-v5", agents=8, rollout=256, batch_size=256, epochs=10, normalize=True),
         Task("simple1d", "simple1d", agents=64, rollout=32, batch_size=256, epochs=4),
+        Task("visual", "visual", agents=8, rollout=128, batch_size=256, epochs=4, hidden_units=512),
     )
 }
 

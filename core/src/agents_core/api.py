@@ -66,6 +66,7 @@ class LoadedPolicy:
     def act(
         self,
         observations: Array | Sequence[Array] | Mapping[str, Array],
+        memory: npt.NDArray[np.float32] | None = None,
         *,
         action_mask: npt.NDArray[np.bool_] | None = None,
         deterministic: bool = True,
@@ -75,16 +76,26 @@ class LoadedPolicy:
         Args:
             observations: By name as in `spec.observations`, or in that order, or just the array where there is only
                 one; each either [n, *shape], or [*shape] for a single agent. A discrete part is one-hot.
+            memory: Of a policy with memory, the `memory` of the actions before, row for row; None where all agents
+                start an episode, and rows of zeros for those that do.
             action_mask: bool[n, sum of branches] or bool[sum of branches], True = allowed.
             deterministic: Take the most likely action instead of a sample.
 
         Returns:
             `continuous` float32[n, size] in [-1, 1] (unscaled where the space is unbounded) and `discrete`
-            int64[n, branches]; n is 1 for a single agent.
+            int64[n, branches]; n is 1 for a single agent. A policy with memory adds `memory` float32[n, size].
+
+        Raises:
+            UserError: The number of observations or the shape of the memory is not that of the policy.
         """
         batched = self._batched(observations)
         mask = None if action_mask is None else np.asarray(action_mask, np.bool_).reshape(len(batched[0]), -1)
-        return self._policy.act(batched, mask, deterministic=deterministic)
+        if memory is not None and memory.shape != (len(batched[0]), self._policy.memory_size):
+            raise UserError(
+                f"the policy's memory has shape {(len(batched[0]), self._policy.memory_size)}, {memory.shape} given; "
+                "pass the `memory` of the last actions, and nothing to a policy that has none"
+            )
+        return self._policy.act(batched, mask, memory=memory, deterministic=deterministic)
 
     def _batched(self, observations: Array | Sequence[Array] | Mapping[str, Array]) -> list[Array]:
         """One array [n, *shape] for each observation of the spec.

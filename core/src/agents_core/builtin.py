@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents_core.plugin import RewardSignalSpec, StatsWriterSpec, WorkerPoolSpec, hookimpl
+from agents_core.plugin import EncoderSpec, RewardSignalSpec, StatsWriterSpec, WorkerPoolSpec, hookimpl
 
 
 @hookimpl
@@ -51,5 +51,49 @@ def agents_stats_writers() -> list[StatsWriterSpec]:
             config="agents_core.training.stats_config:JsonlConfig",
             factory="agents_core.training.jsonl:JsonlWriter",
             default=True,
+        ),
+    ]
+
+
+@hookimpl
+def agents_encoders() -> list[EncoderSpec]:
+    images = [
+        ("fully_connected", "All pixels of an image side by side into a dense layer", "images:make_fully_connected"),
+        ("simple", "Two convolutions, for images from 20 x 20", "images:make_simple"),
+        ("nature_cnn", "Three convolutions, for images from 36 x 36 (Mnih et al. 2015)", "images:make_nature_cnn"),
+        ("resnet", "Residual convolutions, for images from 15 x 15 (Espeholt et al. 2018)", "resnet:make_resnet"),
+        ("match3", "Small convolutions with many channels, for boards of tiles", "images:make_match3"),
+    ]
+    return [
+        EncoderSpec(
+            name="vector",
+            summary="Numbers, passed on as they are",
+            config="agents_core.networks.encoders.config:VectorConfig",
+            factory="agents_core.networks.encoders.vector:make_vector",
+            observation_kinds=("vector", "goal"),
+        ),
+        *(
+            EncoderSpec(
+                name=name,
+                summary=summary,
+                config="agents_core.networks.encoders.config:ImageConfig",
+                factory=f"agents_core.networks.encoders.{factory}",
+                observation_kinds=("image",),
+            )
+            for name, summary, factory in images
+        ),
+        EncoderSpec(
+            name="symbolic",
+            summary="Small convolutions over grids of symbols, whose numbers are not scaled",
+            config="agents_core.networks.encoders.config:SymbolicConfig",
+            factory="agents_core.networks.encoders.images:make_symbolic",
+            observation_kinds=("image",),
+        ),
+        EncoderSpec(
+            name="entities",
+            summary="Masked self-attention over a varying number of entities",
+            config="agents_core.networks.encoders.config:EntitiesConfig",
+            factory="agents_core.networks.encoders.entities:make_entities",
+            observation_kinds=("entities",),
         ),
     ]

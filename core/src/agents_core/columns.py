@@ -7,7 +7,7 @@ Field names are shared by NumPy tables on the host (`Columns`) and torch tables 
 | `obs.<i>` | the observation's own, [n, *shape] | i-th observation of the behavior |
 | `next_obs.<i>` | as `obs.<i>` | the same agent's next observation, its final one where the episode ended |
 | `action.continuous` | float32 [n, continuous] | what was executed, in [-1, 1] where the space is bounded |
-| `action.raw` | float32 [n, continuous] | the unclipped sample; serves log-probabilities only |
+| `action.raw` | float32 [n, continuous] | the sample before clipping or squashing; serves log-probabilities only |
 | `action.discrete` | int64 [n, branches] | chosen index of each branch |
 | `action_mask` | bool [n, sum of branches] | True = allowed |
 | `log_prob` | float32 [n] | joint log-probability of the action when it was taken |

@@ -21,6 +21,7 @@ from pydantic import (
     TypeAdapter,
     ValidationInfo,
     WithJsonSchema,
+    model_validator,
 )
 
 from agents_core.schedules import Schedule
@@ -128,6 +129,32 @@ class RewardSignalConfig(ConfigModel):
     gamma: float = Field(default=0.99, ge=0, le=1, description="Discount of the signal's return.")
 
 
+class MemoryConfig(ConfigModel):
+    """A recurrent layer after the body: state that an agent keeps from one decision to the next in an episode."""
+
+    type: Literal["lstm", "gru"] = Field(default="lstm", description="Kind of recurrent layer.")
+    size: int = Field(default=128, ge=1, le=8192, description="Width of the recurrent layer.")
+    sequence_length: int = Field(
+        default=32,
+        ge=1,
+        le=65536,
+        description="Steps that gradients go back through; trajectories are split into these.",
+    )
+    burn_in: int = Field(
+        default=0,
+        ge=0,
+        description="Steps before each sequence that only bring its state up to date, without a loss of their own.",
+    )
+
+    @model_validator(mode="after")
+    def _burn_in_fits(self) -> MemoryConfig:
+        if self.burn_in > self.sequence_length:
+            raise ValueError(
+                f"burn_in ({self.burn_in}) must not be larger than sequence_length ({self.sequence_length})"
+            )
+        return self
+
+
 class NetworkConfig(ConfigModel):
     """The `network:` section of a behavior."""
 
@@ -140,3 +167,16 @@ class NetworkConfig(ConfigModel):
         default=False, description="Normalise vector observations by their running mean and deviation."
     )
     shared: bool = Field(default=False, description="Let actor and critic share the body.")
+    initialization: Literal["orthogonal", "kaiming"] = Field(
+        default="orthogonal", description="How first weights are drawn: orthogonal, or normal by Kaiming He's rule."
+    )
+    memory: MemoryConfig | None = Field(
+        default=None, description="Recurrent layer of actor and critic, one each (one in all if `shared`); null = none."
+    )
+    std: Literal["free", "state"] = Field(
+        default="free",
+        description="Deviation of continuous actions: `free`, a parameter each, or `state`, an output of the actor.",
+    )
+    squash: bool = Field(
+        default=False, description="Bring continuous actions into [-1, 1] by tanh instead of clipping them."
+    )

@@ -101,10 +101,10 @@ class WorkerPoolSpec(ComponentSpec):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderSpec(ComponentSpec):
-    """An observation encoder; `factory(config, ObservationSpec) -> torch.nn.Module` with `output_size`.
+    """An observation encoder; `factory(EncoderContext) -> torch.nn.Module` with `output_size`.
 
     Attributes:
-        observation_kinds: Kinds of observation that it encodes.
+        observation_kinds: Kinds of observation that it encodes; none = any.
     """
 
     observation_kinds: tuple[str, ...] = ()

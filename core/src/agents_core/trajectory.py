@@ -20,7 +20,8 @@ class Trajectories:
 
     Attributes:
         columns: `obs.<i>`, `action.*`, `reward`, `terminated`, `truncated`, `agent_id`, `episode_id`, `tick` and,
-            where the behavior has them, `action_mask`, `group_id`, `group_reward`. The rows of a trajectory are
+            where the behavior has them, `action_mask`, `group_id`, `group_reward`; of a policy with memory
+            `memory.actor` in every row. The rows of a trajectory are
             neighbours, in the order of time.
         lengths: int64[m], rows of each trajectory; they sum to `len(columns)`.
         final_observations: For each observation [m, *shape]: what the agent saw after the trajectory's last row.

@@ -36,9 +36,32 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "misspelt key of the network": (
         HEAD + 'behaviors:\n  "*":\n    network: {hidden_unit: 5}\n    trainer: {type: learner}\n',
         [
-            "4:15: behaviors.*.network.hidden_unit: unknown key; allowed keys: activation, hidden_units, normalize, "
-            "num_layers, shared; did you mean 'hidden_units'?"
+            "4:15: behaviors.*.network.hidden_unit: unknown key; allowed keys: activation, encoders, hidden_units, "
+            "initialization, memory, normalize, num_layers, shared, squash, std; did you mean 'hidden_units'?"
         ],
+    ),
+    "misspelt key of the encoders": (
+        HEAD + 'behaviors:\n  "*":\n    network: {encoder: {}}\n    trainer: {type: learner}\n',
+        [
+            "4:15: behaviors.*.network.encoder: unknown key; allowed keys: activation, encoders, hidden_units, "
+            "initialization, memory, normalize, num_layers, shared, squash, std; did you mean 'encoders'?"
+        ],
+    ),
+    "encoder without type": (
+        HEAD + 'behaviors:\n  "*":\n    network: {encoders: {camera: {}}}\n    trainer: {type: learner}\n',
+        [
+            "4:26: behaviors.*.network.encoders.camera.type: missing; expected the name of an encoder; installed: "
+            "entities, fully_connected, match3, nature_cnn, resnet, simple, symbolic, vector"
+        ],
+    ),
+    "unknown encoder": (
+        HEAD + 'behaviors:\n  "*":\n    network: {encoders: {camera: {type: resnt}}}\n    trainer: {type: learner}\n',
+        ["4:41: behaviors.*.network.encoders.camera.type: …"],
+    ),
+    "misspelt key of an encoder": (
+        HEAD + 'behaviors:\n  "*":\n    network: {encoders: {e: {type: entities, head: 2}}}\n'
+        "    trainer: {type: learner}\n",
+        ["4:46: behaviors.*.network.encoders.e.head: …"],
     ),
     "misspelt key of a trainer": (
         TRAINER + "learning_rat: 3e-4\n",

@@ -28,7 +28,12 @@ environment:
 behaviors:
   "*":
     max_steps: 1e6
-    network: {hidden_units: 32, activation: relu, normalize: yes, shared: true}
+    network:
+      hidden_units: 32
+      activation: relu
+      normalize: yes
+      shared: true
+      encoders: {camera: {type: resnet}, units: {type: entities, heads: 2}, "off": {type: simple}}
     trainer:
       type: learner
       learning_rate: {initial: 1e-3, floor: 1e-5}
@@ -37,7 +42,10 @@ behaviors:
       memory: {size: 8}
     reward_signals: {extrinsic: {}, novelty: {strength: {schedule: constant, initial: 0.5}}}
   "Team.Blue One": {trainer: {memory: null, limits: {a: null, d: 4}}, reward_signals: {extrinsic: null}}
-  Goalie: {trainer: {type: other}}
+  Goalie:
+    network: {encoders: {camera: {type: "agents-core:nature_cnn", scale: none}, units: {heads: 1}, "off": null}}
+    trainer: {type: other}
+  Keeper: {network: {encoders: null}, trainer: {type: other}}
 stats: {console: {}}
 checkpoints: {interval: 1000, keep: 2, exact: true}
 evaluation: {interval: 0, episodes: 3}
@@ -105,6 +113,24 @@ def test_values_of_a_full_file_are_what_was_written(registry: Registry, tmp_path
     assert list(experiment.behaviors["Team.Blue One"].reward_signals) == ["novelty"]
     assert list(experiment.behaviors["Goalie"].reward_signals) == ["extrinsic", "novelty"]
     assert (experiment.evaluation.interval, experiment.torch.device) == (0, "cuda:1")
+
+
+def test_encoders_are_chosen_by_observation_and_taken_over_from_star(registry: Registry, tmp_path: Path) -> None:
+    file = tmp_path / "experiment.yaml"
+    file.write_text(FULL, encoding="utf-8")
+    behaviors = load_experiment(file, registry).behaviors
+
+    def encoders(name: str) -> dict[str, Any]:
+        return {key: (section.type, section.options()) for key, section in behaviors[name].encoders.items()}
+
+    simple = ("simple", {"scale": "auto"})
+    assert encoders("*")["off"] == encoders("Team.Blue One")["off"] == simple
+    assert encoders("*")["units"] == ("entities", {"embedding": 128, "heads": 2})
+    assert encoders("Goalie") == {
+        "camera": ("agents-core:nature_cnn", {"scale": "none"}),
+        "units": ("entities", {"embedding": 128, "heads": 1}),
+    }
+    assert encoders("Keeper") == {}
 
 
 def test_a_behavior_is_found_by_name_then_by_star(registry: Registry) -> None:

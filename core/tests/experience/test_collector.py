@@ -9,6 +9,7 @@ import pytest
 from agents_core.contracts.environment import Actions, BehaviorSteps, DecisionSteps, TerminalSteps
 from agents_core.experience.collector import Collector
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
+from agents_core.testing.ragged import Ragged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -185,3 +186,44 @@ def test_masks_that_come_and_go_never_leave_stale_rows(with_mask: bool) -> None:
             taken = collector.take()
         collector.record(Actions(np.empty((1, 0), np.float32), np.zeros((1, 1), np.int64)))
     np.testing.assert_array_equal(taken.columns["action_mask"], mask if with_mask else np.ones_like(mask))
+
+
+def test_agents_keep_their_memory_while_others_come_and_go_and_lose_it_with_their_episode() -> None:
+    # Each agent remembers how many decisions it has taken, which is what the toy shows.
+    environment = Ragged(12)
+    steps = environment.reset(seed=3)
+    (spec,) = environment.behavior_specs.values()
+    collector = Collector(spec, 64, 16, memory_size=2)
+    rows = 0
+    for _ in range(400):
+        if "Ragged" not in steps.behaviors:
+            collector.wait()
+        else:
+            collector.receive(steps.behaviors["Ragged"])
+        if collector.rows >= 64:
+            columns = collector.take().columns
+            rows += len(columns)
+            np.testing.assert_array_equal(columns["memory.actor"][:, 0], columns["obs.0"][:, 2])
+        actions = {}
+        if collector.decision is not None:
+            memory, decision = collector.memory, collector.decision
+            assert memory is not None
+            assert decision.action_mask is not None
+            np.testing.assert_array_equal(memory[:, 0], collector.observations[0][:, 2])
+            choice = decision.action_mask.argmax(axis=1)[:, None]
+            actions["Ragged"] = Actions(np.empty((len(memory), 0), np.float32), choice, memory=memory + 1)
+            collector.record(actions["Ragged"])
+        steps = environment.step(actions)
+    assert rows > 1000
+
+
+def test_without_memory_there_is_no_column_of_it() -> None:
+    collector = Collector(SPEC, 1, 8)
+    ids = np.array([0], np.int64)
+    nobody = TerminalSteps(ids[:0], (np.empty((0, 1), np.float32),), np.empty(0, np.float32), np.empty(0, np.bool_))
+    for _ in range(2):
+        decision = DecisionSteps(ids, (np.zeros((1, 1), np.float32),), np.zeros(1, np.float32))
+        collector.receive(BehaviorSteps(decision, nobody))
+        assert collector.memory is None
+        collector.record(Actions(np.empty((1, 0), np.float32), np.zeros((1, 1), np.int64)))
+    assert "memory.actor" not in collector.take().columns

@@ -53,8 +53,8 @@ def rollout(network: ActorCritic, signals: list[str], masked: bool) -> Batch:
         for start, chosen in zip(starts, discrete, strict=True):
             allowed[np.arange(ROWS), start + chosen] = True
         tensors["action_mask"] = torch.from_numpy(allowed)
-    log_prob, _ = AutogradGradient(network).evaluate(Batch(tensors, ROWS))
-    tensors["log_prob"] = torch.from_numpy(log_prob + generator.normal(0, 0.2, ROWS).astype(np.float32))
+    log_prob, _ = AutogradGradient(network).rows(Batch(tensors, ROWS))
+    tensors["log_prob"] = torch.from_numpy(log_prob.numpy() + generator.normal(0, 0.2, ROWS).astype(np.float32))
     return Batch(tensors, ROWS)
 
 
@@ -103,12 +103,12 @@ def test_value_heads_and_value_clipping(signals: list[str], clip_range: float | 
 def test_log_probabilities_and_values_of_whole_rollouts(shared: bool) -> None:
     network = build(ACTIONS["hybrid"], NetworkConfig(hidden_units=16, shared=shared, normalize=True), 2)
     batch = rollout(network, ["a", "b"], True).take(torch.arange(2500) % ROWS)
-    log_prob, values = AutogradGradient(network).evaluate(batch)
+    log_prob, values = AutogradGradient(network).rows(batch)
     plain = PlainGradient(network)
-    own_log_prob, own_values = plain.evaluate(batch)
+    own_log_prob, own_values = plain.rows(batch)
     np.testing.assert_allclose(own_log_prob, log_prob, atol=1e-5)
     np.testing.assert_allclose(own_values, values, atol=1e-5)
-    np.testing.assert_allclose(plain.values(batch.observations), values, atol=1e-5)
+    np.testing.assert_allclose(plain.values([part.numpy() for part in batch.observations]), values, atol=1e-5)
 
 
 def test_a_ratio_that_overflows_leaves_the_gradient_finite_where_it_is_clipped() -> None:

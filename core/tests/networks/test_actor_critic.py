@@ -11,7 +11,7 @@ from agents_core.errors import UserError
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.initialisation import torch_generator
 from agents_core.options import NetworkConfig
-from agents_core.spec import ActionSpec, BehaviorSpec, ObservationKind, ObservationSpec
+from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 
 DISCRETE = ActionSpec(0, (3,))
 
@@ -61,14 +61,6 @@ def test_several_observations_of_any_shape_are_joined(make_network: Any) -> None
     joined = torch.cat([first, second.reshape(4, 6)], dim=1)
     expected = torch.tanh(body.linear_layers[1](torch.tanh(body.linear_layers[0](joined))))
     torch.testing.assert_close(body((first, second)), expected)
-
-
-@pytest.mark.parametrize("kind", ["image", "entities"])
-def test_an_observation_that_cannot_be_encoded_is_refused_by_name(kind: ObservationKind) -> None:
-    spec = BehaviorSpec((ObservationSpec("camera", (8, 8, 3), "uint8", kind),), DISCRETE)
-    with pytest.raises(UserError, match=f"observation 'camera' of kind '{kind}' .* cannot be encoded") as error:
-        ActorCritic(spec, NetworkConfig(), 1, torch.device("cpu"), torch_generator(np.random.SeedSequence(0)))
-    assert error.value.exit_code == 2
 
 
 def test_only_vectors_are_normalised() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from agents_core.errors import EnvironmentFailedError
-from agents_core.networks.distributions import ActionColumns, log_prob_and_entropy
+from agents_core.networks.distributions import ActionColumns, ActionForm, log_prob_and_entropy
 from agents_core.networks.sampling import choose_actions
 from agents_core.spec import ActionSpec
 
@@ -22,7 +22,7 @@ def evaluate(
         torch.from_numpy(raw), torch.from_numpy(discrete), None if mask is None else torch.from_numpy(mask)
     )
     log_std = torch.from_numpy(LOG_STD[: spec.continuous_size])
-    log_prob, entropy = log_prob_and_entropy(torch.from_numpy(outputs), log_std, columns, spec)
+    log_prob, entropy = log_prob_and_entropy(torch.from_numpy(outputs), log_std, columns, ActionForm(spec))
     return log_prob.numpy(), entropy.numpy()
 
 
@@ -83,7 +83,7 @@ def test_a_single_legal_action_is_certain() -> None:
 def test_no_gradient_reaches_masked_logits() -> None:
     outputs = torch.tensor([[9.0, 1.0, 2.0]], requires_grad=True)
     columns = ActionColumns(torch.empty(1, 0), torch.tensor([[2]]), torch.tensor([[False, True, True]]))
-    log_prob, entropy = log_prob_and_entropy(outputs, torch.empty(0), columns, ActionSpec(0, (3,)))
+    log_prob, entropy = log_prob_and_entropy(outputs, torch.empty(0), columns, ActionForm(ActionSpec(0, (3,))))
     (log_prob + entropy).sum().backward()
     assert outputs.grad is not None
     assert outputs.grad[0, 0] == 0
@@ -94,7 +94,7 @@ def test_samples_follow_the_probabilities() -> None:
     rows = 20000
     logits = np.tile(np.array([0.0, 1.0, -1.0, 3.0], np.float32), (rows, 1))
     mask = np.tile(np.array([True, True, True, False]), (rows, 1))
-    actions = choose_actions(logits, LOG_STD[:0], mask, ActionSpec(0, (4,)), np.random.default_rng(0))
+    actions = choose_actions(logits, LOG_STD[:0], mask, ActionForm(ActionSpec(0, (4,))), np.random.default_rng(0))
     frequency = np.bincount(actions.discrete[:, 0], minlength=4) / rows
     np.testing.assert_allclose(frequency[:3], softmax(np.array([0.0, 1.0, -1.0])), atol=0.015)
     assert frequency[3] == 0
@@ -102,7 +102,7 @@ def test_samples_follow_the_probabilities() -> None:
 
 def test_gaussian_samples_have_the_mean_and_deviation() -> None:
     outputs = np.tile(np.array([0.5, -1.0], np.float32), (20000, 1))
-    actions = choose_actions(outputs, LOG_STD, None, ActionSpec(2), np.random.default_rng(0))
+    actions = choose_actions(outputs, LOG_STD, None, ActionForm(ActionSpec(2)), np.random.default_rng(0))
     assert actions.raw is not None
     np.testing.assert_allclose(actions.raw.mean(axis=0), [0.5, -1.0], atol=0.03)
     np.testing.assert_allclose(actions.raw.std(axis=0), np.exp(LOG_STD), rtol=0.02)
@@ -111,7 +111,7 @@ def test_gaussian_samples_have_the_mean_and_deviation() -> None:
 
 def test_unbounded_actions_are_passed_through() -> None:
     outputs = np.array([[5.0, -7.0]], np.float32)
-    actions = choose_actions(outputs, LOG_STD, None, ActionSpec(2, bounded=False), None)
+    actions = choose_actions(outputs, LOG_STD, None, ActionForm(ActionSpec(2, bounded=False)), None)
     assert actions.continuous.tolist() == [[5.0, -7.0]]
 
 
@@ -119,7 +119,7 @@ def test_the_most_likely_action_is_the_mean_and_the_best_legal_choice() -> None:
     spec = ActionSpec(1, (3, 2))
     outputs = np.array([[1.5, 9.0, 1.0, 2.0, 0.0, -1.0]], np.float32)
     mask = np.array([[False, True, True, True, True]])
-    actions = choose_actions(outputs, LOG_STD[:1], mask, spec, None)
+    actions = choose_actions(outputs, LOG_STD[:1], mask, ActionForm(spec), None)
     assert actions.raw is not None
     assert actions.raw.tolist() == [[1.5]]
     assert actions.continuous.tolist() == [[1.0]]
@@ -134,19 +134,25 @@ def test_illegal_actions_are_never_taken_among_thousands() -> None:
         mask[np.arange(64), generator.integers(0, 3000, 64)] = True
         logits = generator.normal(0, 30, mask.shape).astype(np.float32)
         for source in (generator, None):
-            chosen = choose_actions(logits, LOG_STD[:0], mask, ActionSpec(0, (3000,)), source).discrete[:, 0]
+            chosen = choose_actions(logits, LOG_STD[:0], mask, ActionForm(ActionSpec(0, (3000,))), source).discrete[
+                :, 0
+            ]
             assert mask[np.arange(64), chosen].all()
 
 
 def test_a_mask_that_allows_nothing_is_refused() -> None:
     mask = np.array([[True, True, True, False], [True, False, False, False]])
     with pytest.raises(EnvironmentFailedError, match=r"nothing in branch 1 .* for 1 of 2 agents, first in row 1"):
-        choose_actions(np.zeros((2, 4), np.float32), LOG_STD[:0], mask, ActionSpec(0, (2, 2)), None)
+        choose_actions(np.zeros((2, 4), np.float32), LOG_STD[:0], mask, ActionForm(ActionSpec(0, (2, 2))), None)
 
 
 def test_nobody_acting_is_fine() -> None:
     actions = choose_actions(
-        np.empty((0, 5), np.float32), LOG_STD, np.empty((0, 3), np.bool_), ActionSpec(2, (3,)), np.random.default_rng(0)
+        np.empty((0, 5), np.float32),
+        LOG_STD,
+        np.empty((0, 3), np.bool_),
+        ActionForm(ActionSpec(2, (3,))),
+        np.random.default_rng(0),
     )
     assert actions.continuous.shape == (0, 2)
     assert actions.discrete.shape == (0, 1)

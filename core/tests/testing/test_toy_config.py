@@ -39,6 +39,8 @@ def test_a_written_out_config_reads_the_same() -> None:
         ({"id": "ragged", "at_step": 2}, "at_step has no effect on 'ragged'"),
         ({"id": "raises", "action": "continuous"}, "action has no effect on 'raises'"),
         ({"id": "masked_hybrid", "action": "continuous"}, "action has no effect on 'masked_hybrid'"),
+        ({"id": "nearest_entity", "action": "continuous"}, "action has no effect on 'nearest_entity'"),
+        ({"id": "two_cameras", "side": 84}, "side has no effect on 'two_cameras'"),
         ({"id": "ragged", "late_after": 2}, "late_after needs a second behavior"),
     ],
 )

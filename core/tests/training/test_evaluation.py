@@ -47,6 +47,7 @@ class Chooser(Policy):
         observations: Sequence[Array],
         action_mask: npt.NDArray[np.bool_] | None = None,
         *,
+        memory: npt.NDArray[np.float32] | None = None,  # noqa: ARG002
         deterministic: bool = False,
         generator: np.random.Generator | None = None,
     ) -> Actions:
@@ -344,6 +345,31 @@ class _Shown(Policy):
         return Actions(
             np.zeros((len(observations[0]), 0), np.float32), np.stack([part.argmax(axis=1) for part in shown], axis=1)
         )
+
+
+def test_agents_remember_within_an_episode_and_start_each_from_zero() -> None:
+    pool = inline(ToyConfig(id="ragged", agents=6), 3)
+    pool.reset(0)
+    policy = _Counting(next(iter(pool.behavior_specs.values())))
+    evaluate({"Ragged": policy}, pool, episodes=30, seed=3)
+    pool.close()
+    assert policy.most > 3
+
+
+class _Counting(Policy):
+    """Remembers how many decisions an agent has taken in its episode, which the toy shows."""
+
+    memory_size = 1
+
+    def __init__(self, spec: BehaviorSpec) -> None:
+        self.spec = spec
+        self.most = 0.0
+
+    def act(self, observations: Sequence[Array], action_mask: Any = None, *, memory: Any = None, **_: Any) -> Actions:
+        np.testing.assert_array_equal(memory[:, 0], observations[0][:, 2])
+        self.most = max(self.most, float(memory.max()))
+        choice = action_mask.argmax(axis=1)[:, None]
+        return Actions(np.zeros((len(memory), 0), np.float32), choice, memory=memory + 1)
 
 
 class Recorded(WorkerPool):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
+from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.contracts.environment import Actions, BehaviorSteps, Environment
 from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
 from agents_core.contracts.trainer import TrainerContext
@@ -36,12 +37,13 @@ def make_trainer(
     signals: Mapping[str, RewardSignal] | None = None,
     seed: int = 0,
     max_steps: int = 1_000_000,
+    encoders: Mapping[str, ChosenEncoder] | None = None,
 ) -> PPOTrainer:
     """A trainer of behavior `Test`, with the extrinsic reward unless signals are given."""
     network = network or NetworkConfig(hidden_units=32)
     signals = {"extrinsic": extrinsic(spec)} if signals is None else signals
     context = TrainerContext(
-        "Test", spec, config, network, signals, max_steps, CPU, np.random.SeedSequence(seed), Timers()
+        "Test", spec, config, network, signals, max_steps, CPU, np.random.SeedSequence(seed), Timers(), encoders or {}
     )
     return PPOTrainer(context)
 
@@ -59,7 +61,7 @@ class Loop:
         self.trainer = trainer
         steps = environment.reset(seed=1).behaviors
         (self.behavior,) = environment.behavior_specs
-        self.collector = Collector(trainer.policy.spec, trainer.rollout_size, time_horizon)
+        self.collector = Collector(trainer.policy.spec, trainer.rollout_size, time_horizon, trainer.policy.memory_size)
         self._receive(steps)
         self.returns: list[float] = []
         self.stats: dict[str, float] = {}
@@ -75,7 +77,9 @@ class Loop:
         decision = self.collector.decision
         if decision is None:
             return {}
-        actions = self.trainer.policy.act(self.collector.observations, decision.action_mask)
+        actions = self.trainer.policy.act(
+            self.collector.observations, decision.action_mask, memory=self.collector.memory
+        )
         self.collector.record(actions)
         return {self.behavior: actions}
 
@@ -95,13 +99,19 @@ class Loop:
         """Mean return of the most likely actions."""
         steps = self.environment.reset(seed=77).behaviors[self.behavior]
         running = np.zeros(len(steps.decision))
+        memory = np.zeros((len(running), self.trainer.policy.memory_size), np.float32)
         finished: list[float] = []
         while len(finished) < episodes:
             decision = steps.decision
-            actions = self.trainer.policy.act(decision.observations, decision.action_mask, deterministic=True)
+            actions = self.trainer.policy.act(
+                decision.observations, decision.action_mask, memory=memory, deterministic=True
+            )
+            if actions.memory is not None:
+                memory = actions.memory.copy()
             steps = self.environment.step({self.behavior: actions}).behaviors[self.behavior]
             running[steps.terminal.agent_id] += steps.terminal.reward
             finished += running[steps.terminal.agent_id].tolist()
             running[steps.terminal.agent_id] = 0
+            memory[steps.terminal.agent_id] = 0
             running[steps.decision.agent_id] += steps.decision.reward
         return float(np.mean(finished))

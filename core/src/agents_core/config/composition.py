@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agents_core.config.additions import DEFAULT_SIGNAL
@@ -20,7 +20,7 @@ from agents_core.plugin import StatsWriterSpec, TrainerSpec
 COMPOSED = ("environment", "behaviors", "stats")
 """Keys of the experiment whose sections components fill."""
 ENVIRONMENT_KEYS = ("type", "num_envs", "workers")
-BEHAVIOR_KEYS = ("trainer", "reward_signals")
+BEHAVIOR_KEYS = ("trainer", "reward_signals", "network.encoders")
 ALWAYS_WRITTEN = "jsonl"
 """The stats writer that is on whatever `stats:` says."""
 
@@ -115,14 +115,33 @@ def _read_behavior(
     """One behavior; None if it has mistakes or `is_fragment`: a `"*"` that has no trainer, as every named one has."""
     elsewhere = _paths_of_keys(entry, path, reader)
     place = Place(path, position, None, BEHAVIOR_KEYS, elsewhere)
-    scope = reader.model(ScopeConfig, entry.without(*BEHAVIOR_KEYS), place)
+    encoders = _read_encoders(entry, path, reader)
+    scope = reader.model(ScopeConfig, _without(entry, BEHAVIOR_KEYS), place)
     trainer = None if is_fragment else _read_trainer(entry, place, reader)
     signals = _read_reward_signals(entry, path, position, reader)
     if scope is None or trainer is None:
         return None
     return BehaviorSection(
-        scope.max_steps, scope.time_horizon, scope.summary_freq, scope.network, trainer=trainer, reward_signals=signals
+        scope.max_steps,
+        scope.time_horizon,
+        scope.summary_freq,
+        scope.network,
+        trainer=trainer,
+        reward_signals=signals,
+        encoders=encoders,
     )
+
+
+def _without(table: Table, keys: Sequence[str]) -> Table:
+    """The table without some keys; `a.b` is the key `b` of its section `a`."""
+    for key in keys:
+        outer, _, inner = key.rpartition(".")
+        section = table.values.get(outer)
+        if not outer:
+            table = table.without(inner)
+        elif isinstance(section, Table):
+            table = table.with_value(outer, section.without(inner), table.keys[outer])
+    return table
 
 
 def _paths_of_keys(entry: Table, path: KeyPath, reader: SectionReader) -> dict[str, str]:
@@ -130,7 +149,7 @@ def _paths_of_keys(entry: Table, path: KeyPath, reader: SectionReader) -> dict[s
     trainer = entry.values.get("trainer")
     own = reader.known_keys("trainer", trainer) if isinstance(trainer, Table) else ()
     paths = {key: (*path, "trainer", key) for key in own}
-    paths |= {key: (*path, "network", key) for key in fields_by_key(NetworkConfig)}
+    paths |= {key: (*path, "network", key) for key in (*fields_by_key(NetworkConfig), "encoders")}
     paths |= {key: (*path, key) for key in fields_by_key(ScopeConfig)}
     return {key: show_path(full) for key, full in paths.items()}
 
@@ -159,6 +178,26 @@ def _read_reward_signals(entry: Table, path: KeyPath, position: Position, reader
     if not signals and len(reader.mistakes) == before:
         reader.refuse(position, path, f"found none, expected at least one; without this key it is `{DEFAULT_SIGNAL}`")
     return signals
+
+
+def _read_encoders(entry: Table, path: KeyPath, reader: SectionReader) -> dict[str, Section]:
+    """The encoders that are chosen, by the name of their observation."""
+    network = entry.values.get("network")
+    path = (*path, "network")
+    if not isinstance(network, Table):
+        return {}
+    table = reader.table(network, "encoders", path, "a section with one entry an observation")
+    if table is None:
+        return {}
+    sections = {}
+    for name, node in table.values.items():
+        chosen = reader.table(table, name, (*path, "encoders"), "a section, such as {type: nature_cnn}")
+        if chosen is None or is_removed(node):
+            continue
+        section = reader.section("encoder", chosen, Place((*path, "encoders", name), table.keys[name]))
+        if section is not None:
+            sections[name] = section
+    return sections
 
 
 def _read_stats(root: Table, reader: SectionReader) -> dict[str, Section]:

@@ -52,6 +52,7 @@ class BehaviorSection:
         time_horizon: Longest trajectory.
         summary_freq: Steps between two summaries.
         reward_signals: By name; at least one.
+        encoders: `network.encoders`: chosen ones by observation name.
     """
 
     max_steps: int
@@ -60,6 +61,7 @@ class BehaviorSection:
     network: NetworkConfig
     trainer: Section
     reward_signals: Mapping[str, Section]
+    encoders: Mapping[str, Section] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,19 +140,26 @@ class Experiment:
 
 
 def _write_environment(section: EnvironmentSection) -> dict[str, Any]:
-    workers = {"type": section.workers.type, **section.workers.options()}
-    return {"type": section.type, **section.options(), "num_envs": section.num_envs, "workers": workers}
+    workers = _write_typed(section.workers)
+    return {**_write_typed(section), "num_envs": section.num_envs, "workers": workers}
 
 
 def _write_behavior(section: BehaviorSection) -> dict[str, Any]:
+    network = section.network.model_dump(mode="json")
+    if section.encoders:
+        network["encoders"] = {name: _write_typed(encoder) for name, encoder in section.encoders.items()}
     return {
         "max_steps": section.max_steps,
         "time_horizon": section.time_horizon,
         "summary_freq": section.summary_freq,
-        "network": section.network.model_dump(mode="json"),
-        "trainer": {"type": section.trainer.type, **section.trainer.options()},
+        "network": network,
+        "trainer": _write_typed(section.trainer),
         "reward_signals": {name: _write_named(name, signal) for name, signal in section.reward_signals.items()},
     }
+
+
+def _write_typed(section: Section) -> dict[str, Any]:
+    return {"type": section.type, **section.options()}
 
 
 def _write_named(name: str, section: Section) -> dict[str, Any]:

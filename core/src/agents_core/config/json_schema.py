@@ -10,13 +10,13 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from agents_core.config.models import GeneralConfig, InstancesConfig, ScopeConfig
 from agents_core.errors import UserError
-from agents_core.options import ConfigModel, write_schedule
+from agents_core.options import ConfigModel, NetworkConfig, write_schedule
 from agents_core.plugin import Kind
 from agents_core.registry import Component
 from agents_core.schedules import Schedule
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-CONFIGURED: tuple[Kind, ...] = ("environment", "worker-pool", "trainer", "reward-signal", "stats-writer")
+CONFIGURED: tuple[Kind, ...] = ("environment", "worker-pool", "trainer", "reward-signal", "stats-writer", "encoder")
 """Kinds of component that have sections in an experiment."""
 
 JsonSchema = dict[str, Any]
@@ -45,7 +45,7 @@ def compose(components: Iterable[Component], problems: list[str] | None = None) 
     """
     offered = [component for component in components if component.kind in CONFIGURED]
     models = dict(_load_models(offered, problems))
-    core: tuple[type[ConfigModel], ...] = (GeneralConfig, InstancesConfig, ScopeConfig)
+    core: tuple[type[ConfigModel], ...] = (GeneralConfig, InstancesConfig, ScopeConfig, NetworkConfig)
     distinct = list(dict.fromkeys((*core, *models.values())))
     references, whole = models_json_schema(
         [(model, "validation") for model in distinct],
@@ -58,7 +58,8 @@ def compose(components: Iterable[Component], problems: list[str] | None = None) 
         return defs[references[model, "validation"]["$ref"].removeprefix(_REFERENCE)]
 
     sections = {component: _component_section(component, of(model)) for component, model in models.items()}
-    general, instances, scope = (of(model) for model in core)
+    general, instances, scope, network = (of(model) for model in core)
+    network["properties"]["encoders"] = _chosen(_of_kind("encoder", sections))
     root = _root(general, instances, scope, sections)
     root["$defs"] |= _referenced(root, defs)
     return root
@@ -166,6 +167,15 @@ def _named(components: list[Component], description: str) -> JsonSchema:
         "properties": {name: _any_of(same) for name, same in properties.items()},
         "patternProperties": {f"^[^:]+:{name}$": _any_of(same) for name, same in properties.items()},
         "additionalProperties": typed,
+    }
+
+
+def _chosen(components: list[Component]) -> JsonSchema:
+    """A mapping from observation names to sections with a `type`."""
+    return {
+        "type": "object",
+        "description": "Encoders by observation name; an observation that is not named has a default for its kind.",
+        "additionalProperties": _any_of(components),
     }
 
 

@@ -27,7 +27,7 @@ class Place:
         path: Keys from the top to it.
         position: Of its key.
         owner: Which plugin's component it belongs to, such as `trainer 'ppo' of agents-ppo 0.1.0`; None: core.
-        other_keys: Keys that it may have beside those of its model.
+        other_keys: Keys that it may have beside those of its model; `a.b` is the key `b` of its section `a`.
         elsewhere: Full paths of keys that belong into a neighbouring section.
     """
 
@@ -129,7 +129,9 @@ def _mistake(
     suffix = f" ({place.owner})" if place.owner else ""
     if first["type"] == "extra_forbidden":
         inside = at_path(schema, schema, steps[:-1]) or {}
-        allowed = known_keys(inside, schema) + (list(place.other_keys) if len(steps) == 1 else [])
+        section = ".".join(str(step) for step in steps[:-1])
+        others = [key.rpartition(".") for key in place.other_keys]
+        allowed = known_keys(inside, schema) + [key for outer, _, key in others if outer == section]
         return Mistake(_key_position(table, steps, place), path, unknown_key(str(steps[-1]), allowed, place))
     declared = at_path(schema, schema, steps) if steps else None
     words = in_words(declared, schema) if declared else None

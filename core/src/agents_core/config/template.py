@@ -93,7 +93,7 @@ def _sections(experiment: Experiment) -> list[Section]:
     if experiment.environment is not None:
         sections += [experiment.environment, experiment.environment.workers]
     for behavior in experiment.behaviors.values():
-        sections += [behavior.trainer, *behavior.reward_signals.values()]
+        sections += [behavior.trainer, *behavior.reward_signals.values(), *behavior.encoders.values()]
     return sections
 
 

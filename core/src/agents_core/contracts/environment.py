@@ -24,12 +24,15 @@ class Actions:
     Attributes:
         continuous: float32[n, continuous_size], executed action, in [-1, 1] where the space is bounded.
         discrete: int64[n, branches].
-        raw: float32[n, continuous_size], the policy's unclipped sample; environments do not read it.
+        raw: float32[n, continuous_size], the policy's sample before clipping or squashing; environments do not read it.
+        memory: float32[n, memory_size], what a policy with memory wants to be given at each agent's next action of the
+            same episode; environments do not read it.
     """
 
     continuous: npt.NDArray[np.float32]
     discrete: npt.NDArray[np.int64]
     raw: npt.NDArray[np.float32] | None = None
+    memory: npt.NDArray[np.float32] | None = None
 
 
 @dataclass(slots=True)

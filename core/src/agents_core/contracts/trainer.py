@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
 from agents_core.columns import Columns
+from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.contracts.policy import Policy
 from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.options import NetworkConfig
@@ -38,6 +39,7 @@ class TrainerContext(Generic[ConfigT]):
         device: Where networks and batches go.
         seed: Source of all randomness of the trainer; spawn generators from it.
         timers: Where the trainer may time its parts.
+        encoders: Encoders that the experiment chooses, by observation name; networks are made with them.
     """
 
     behavior: str
@@ -49,6 +51,7 @@ class TrainerContext(Generic[ConfigT]):
     device: torch.device
     seed: np.random.SeedSequence
     timers: Timers
+    encoders: Mapping[str, ChosenEncoder] = field(default_factory=dict)
 
 
 class Trainer(ABC):

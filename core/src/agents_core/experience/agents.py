@@ -22,14 +22,16 @@ class AgentTable:
         episode_id: int64[slots], number of the agent's episode.
         episode_return: float64[slots], raw reward of the episode so far.
         episode_length: int64[slots], decisions of the episode so far.
+        memory: float32[slots, memory_size], what the policy remembers of the episode; 0 at its start.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory_size: int = 0) -> None:
         self.ids: Int64s = np.empty(0, np.int64)
         self.row: Int64s = np.empty(0, np.int64)
         self.episode_id: Int64s = np.empty(0, np.int64)
         self.episode_return: npt.NDArray[np.float64] = np.empty(0, np.float64)
         self.episode_length: Int64s = np.empty(0, np.int64)
+        self.memory: npt.NDArray[np.float32] = np.empty((0, memory_size), np.float32)
         self._next_episode = 0
         self._order: Int64s = np.empty(0, np.int64)
 
@@ -59,6 +61,8 @@ class AgentTable:
         self.episode_return = np.concatenate([self.episode_return[keep], np.zeros(len(newcomers))])
         self.episode_length = _extended(self.episode_length[keep], len(newcomers), 0)
         self.episode_id = np.concatenate([self.episode_id[keep], self._new_episodes(len(newcomers))])
+        forgotten = np.zeros((len(newcomers), self.memory.shape[1]), np.float32)
+        self.memory = np.concatenate([self.memory[keep], forgotten])
         self._order = np.argsort(self.ids, kind="stable")
         return self.find(agent_id)
 
@@ -67,6 +71,7 @@ class AgentTable:
         self.row[slots] = NO_ROW
         self.episode_return[slots] = 0.0
         self.episode_length[slots] = 0
+        self.memory[slots] = 0.0
         self.episode_id[slots] = self._new_episodes(len(slots))
 
     def _new_episodes(self, count: int) -> Int64s:

@@ -35,12 +35,19 @@ class Collector:
     """Collects the experience of one behavior; agents may appear, vanish and act at different times.
 
     The order of calls at each environment step: `receive` what the environment gave, perhaps `take` a rollout, and
-    where `decision` is not empty: act on `observations` and `record` the actions.
+    where `decision` is not empty: act on `observations` and `memory`, and `record` the actions.
+
+    Args:
+        spec: What the agents see and do.
+        rollout_size: Rows to make room for; more are possible.
+        time_horizon: Longest trajectory.
+        memory_size: As of the policy.
     """
 
-    def __init__(self, spec: BehaviorSpec, rollout_size: int, time_horizon: int) -> None:
+    def __init__(self, spec: BehaviorSpec, rollout_size: int, time_horizon: int, memory_size: int = 0) -> None:
         self._time_horizon = time_horizon
-        self._agents = AgentTable()
+        self._memory_size = memory_size
+        self._agents = AgentTable(memory_size)
         self._buffer = RolloutBuffer(spec, rollout_size + 256)
         self._ids: Int64s = np.empty(0, np.int64)
         self._slots: Int64s = np.empty(0, np.int64)
@@ -62,6 +69,11 @@ class Collector:
         """What the agents that need an action see; one array [n, *shape] for each observation."""
         return self._buffer.observations(self._rows)
 
+    @property
+    def memory(self) -> npt.NDArray[np.float32] | None:
+        """What the agents that need an action remember, float32[n, memory_size]; None where policies have no memory."""
+        return self._agents.memory[self._slots] if self._memory_size else None
+
     def receive(self, steps: BehaviorSteps) -> None:
         """Take in one environment step: rewards and ends for the last actions, rows for the next ones."""
         if len(steps.terminal):
@@ -78,8 +90,10 @@ class Collector:
         self._tick += 1
 
     def record(self, actions: Actions) -> None:
-        """Store what the agents of `decision` do."""
+        """Store what the agents of `decision` do, and what they remember from now on."""
         self._buffer.set_actions(self._rows, actions)
+        if actions.memory is not None:
+            self._agents.memory[self._slots] = actions.memory
 
     def take(self) -> Trajectories:
         """Everything since the last rollout; trajectories that go on are cut here.
@@ -98,7 +112,7 @@ class Collector:
     def restart(self) -> None:
         """Forget all agents and rows, as before a reset of the environment."""
         self._buffer.clear()
-        self._agents = AgentTable()
+        self._agents = AgentTable(self._memory_size)
         self._ids = np.empty(0, np.int64)
         self.decision = None
 
@@ -149,7 +163,7 @@ class Collector:
             self._buffer.set_rewards(rows, reward, group_reward)
 
     def _open_rows(self, decision: DecisionSteps) -> None:
-        self._rows = self._buffer.open(decision, self._agents.episode_id[self._slots], self._tick)
+        self._rows = self._buffer.open(decision, self._agents.episode_id[self._slots], self._tick, self.memory)
         self._agents.row[self._slots] = np.arange(self._rows.start, self._rows.stop)
 
     def _forget_rows(self) -> None:

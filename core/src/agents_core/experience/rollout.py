@@ -46,8 +46,8 @@ class RolloutBuffer:
         """Rows that have their reward."""
         return self._completed
 
-    def open(self, decision: DecisionSteps, episode_id: Int64s, tick: int) -> slice:
-        """Append one row for each agent that needs an action."""
+    def open(self, decision: DecisionSteps, episode_id: Int64s, tick: int, memory: Array | None = None) -> slice:
+        """Append one row for each agent that needs an action, with what they remember."""
         rows = slice(self._size, self._size + len(decision))
         if rows.stop > len(self._complete):
             self._grow(rows.stop)
@@ -61,6 +61,7 @@ class RolloutBuffer:
         self._complete[rows] = False
         self._set_optional("action_mask", rows, decision.action_mask, True)
         self._set_optional("group_id", rows, decision.group_id, -1)
+        self._set_optional("memory.actor", rows, memory, 0)
         return rows
 
     def observations(self, rows: slice) -> tuple[Array, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,17 @@ from torch import Tensor
 
 from agents_core.columns import Batch
 from agents_core.learning.losses import approximate_kl, clip_fraction, clipped_policy_loss, value_loss
+from agents_core.learning.rollout import minibatches
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.distributions import ActionColumns, log_prob_and_entropy
+from agents_core.spec import BehaviorSpec
+from agents_core.trajectory import Trajectories
 
 Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
 
-EVALUATION_ROWS = 4096
-"""About how many rows a network sees at once outside of minibatches."""
+_MOST_ROWS, _FEWEST_ROWS, _NUMBERS = 4096, 64, 2**22
+"""Bounds of `rows_at_once`, and how many numbers of observations they may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +64,37 @@ class Losses:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a network says of a rollout.
+
+    Attributes:
+        log_prob: float32[n], log-probability of each row's action.
+        values: float32[n, signals].
+        final_values: float32[m, signals], of what was seen after each trajectory.
+        fields: Further columns that learning from the rollout needs.
+    """
+
+    log_prob: Floats
+    values: Floats
+    final_values: Floats
+    fields: Mapping[str, Floats] = field(default_factory=dict)
+
+
 class LossGradient(ABC):
-    """Evaluates a network over rollouts and computes the gradient of the loss."""
+    """Evaluates a network over rollouts and computes the gradient of the loss.
+
+    For each rollout: `evaluate`, `load`, then `compute` for each of its `minibatches`.
+    """
 
     @abstractmethod
-    def evaluate(self, batch: Batch) -> tuple[Floats, Floats]:
-        """Log-probability of each row's action, float32[n], and values, float32[n, signals]."""
+    def evaluate(self, trajectories: Trajectories, batch: Batch) -> Evaluation:
+        """What the network says now.
 
-    @abstractmethod
-    def values(self, observations: Sequence[Tensor]) -> Floats:
-        """Values of observations, one tensor [n, *shape] each: float32[n, signals]."""
+        Args:
+            trajectories: The rollout.
+            batch: Its rows on the training device.
+        """
 
     @abstractmethod
     def load(self, rollout: Batch, signals: Sequence[str]) -> None:
@@ -80,9 +105,13 @@ class LossGradient(ABC):
             signals: Names of the signals that have a value head, in the order of the heads.
         """
 
+    def minibatches(self, rows: int, batch_size: int, generator: np.random.Generator) -> Iterator[Ints]:
+        """The rollout's rows in random minibatches of about `batch_size`, each row once."""
+        return minibatches(rows, batch_size, generator)
+
     @abstractmethod
-    def compute(self, rows: npt.NDArray[np.int64], weights: LossWeights) -> Losses:
-        """Put the gradient of the loss over the given rows of the rollout into `network.flat.gradient`."""
+    def compute(self, rows: Ints, weights: LossWeights) -> Losses:
+        """Put the gradient of the loss over a minibatch into `network.flat.gradient`."""
 
 
 class AutogradGradient(LossGradient):
@@ -91,55 +120,98 @@ class AutogradGradient(LossGradient):
     def __init__(self, network: ActorCritic) -> None:
         self._network = network
 
+    def evaluate(self, trajectories: Trajectories, batch: Batch) -> Evaluation:
+        log_prob, values = self.rows(batch)
+        final = [torch.as_tensor(array, device=log_prob.device) for array in trajectories.final_observations]
+        return Evaluation(log_prob.cpu().numpy(), values.cpu().numpy(), self.values(final).cpu().numpy())
+
     @torch.no_grad()
-    def evaluate(self, batch: Batch) -> tuple[Floats, Floats]:
+    def rows(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Log-probability of each row's action, float32[n], and values, float32[n, signals]."""
         network, log_probs, values = self._network, [], []
         actions = action_columns(batch)
         observations = batch.observations
-        for rows in even_slices(len(batch), EVALUATION_ROWS):
+        for rows in even_slices(len(batch), rows_at_once(network.spec)):
             outputs, value = network([observation[rows] for observation in observations])
-            log_prob, _ = log_prob_and_entropy(outputs, network.log_std, actions.rows(rows), network.spec.action)
+            log_prob, _ = log_prob_and_entropy(outputs, network.log_std, actions.rows(rows), network.form)
             log_probs.append(log_prob)
             values.append(value)
-        return torch.cat(log_probs).cpu().numpy(), torch.cat(values).cpu().numpy()
+        return torch.cat(log_probs), torch.cat(values)
 
     @torch.no_grad()
-    def values(self, observations: Sequence[Tensor]) -> Floats:
+    def values(self, observations: Sequence[Tensor]) -> Tensor:
+        """Values of observations, one tensor [n, *shape] each: float32[n, signals]."""
         parts = [
             self._network.value([observation[rows] for observation in observations])
-            for rows in even_slices(len(observations[0]), EVALUATION_ROWS)
+            for rows in even_slices(len(observations[0]), rows_at_once(self._network.spec))
         ]
-        return torch.cat(parts).cpu().numpy()
+        return torch.cat(parts)
 
     def load(self, rollout: Batch, signals: Sequence[str]) -> None:
-        self._rollout = rollout
-        self._returns = stack_columns(rollout, "returns", signals)
-        self._old_values = stack_columns(rollout, "values", signals)
+        self._rollout = LoadedRollout(rollout, signals)
 
-    def compute(self, rows: npt.NDArray[np.int64], weights: LossWeights) -> Losses:
-        network = self._network
-        indices = torch.from_numpy(rows).to(self._returns.device)
-        minibatch = self._rollout.take(indices)
-        advantage = minibatch["advantage"]
+    def compute(self, rows: Ints, weights: LossWeights) -> Losses:
+        minibatch = self._rollout.take(rows)
+        outputs, values = self._network(minibatch.batch.observations)
+        return differentiate(self._network, outputs, values, minibatch, weights)
 
-        outputs, values = network(minibatch.observations)
-        log_prob, entropy = log_prob_and_entropy(
-            outputs, network.log_std, action_columns(minibatch), network.spec.action
-        )
-        log_ratio = log_prob - minibatch["log_prob"]
-        ratio = log_ratio.exp()
-        policy = clipped_policy_loss(ratio, advantage, weights.epsilon)
-        mean_entropy = entropy.mean()
-        loss = policy - weights.beta * mean_entropy
-        value = torch.zeros((), device=loss.device)
-        if values.shape[1]:
-            value = value_loss(values, self._returns[indices], self._old_values[indices], weights.value_clip_range)
-            loss = loss + weights.value_coefficient * value
 
-        network.flat.differentiate(loss)
-        with torch.no_grad():
-            parts = [policy, value, mean_entropy, approximate_kl(log_ratio), clip_fraction(ratio, weights.epsilon)]
-            return Losses(*torch.stack(parts).tolist())
+class LoadedRollout:
+    """Rows to learn from, with the columns of all value heads side by side.
+
+    Attributes:
+        batch: The rows.
+        returns, old_values: float32[n, signals].
+    """
+
+    def __init__(self, batch: Batch, signals: Sequence[str]) -> None:
+        self.batch = batch
+        self.returns = stack_columns(batch, "returns", signals)
+        self.old_values = stack_columns(batch, "values", signals)
+
+    def take(self, rows: Ints) -> Minibatch:
+        """Some of the rows."""
+        indices = torch.from_numpy(rows).to(self.returns.device)
+        return Minibatch(self.batch.take(indices), self.returns[indices], self.old_values[indices])
+
+
+@dataclass(frozen=True, slots=True)
+class Minibatch:
+    """Some of a rollout's rows; attributes as of `LoadedRollout`."""
+
+    batch: Batch
+    returns: Tensor
+    old_values: Tensor
+
+
+def differentiate(
+    network: ActorCritic, outputs: Tensor, values: Tensor, minibatch: Minibatch, weights: LossWeights
+) -> Losses:
+    """Put the gradient of the loss into `network.flat.gradient`.
+
+    Args:
+        network: What gave outputs and values.
+        outputs: float32[n, form.outputs], of the actor.
+        values: float32[n, signals].
+        minibatch: The n rows.
+        weights: Of the loss.
+    """
+    batch = minibatch.batch
+    log_prob, entropy = log_prob_and_entropy(outputs, network.log_std, action_columns(batch), network.form)
+    log_ratio = log_prob - batch["log_prob"]
+    ratio = log_ratio.exp()
+    policy = clipped_policy_loss(ratio, batch["advantage"], weights.epsilon)
+    mean_entropy = entropy.mean()
+    loss = policy - weights.beta * mean_entropy
+    value = torch.zeros((), device=loss.device)
+    if values.shape[1]:
+        value = value_loss(values, minibatch.returns, minibatch.old_values, weights.value_clip_range)
+        loss = loss + weights.value_coefficient * value
+
+    network.flat.differentiate(loss)
+    with torch.no_grad():
+        parts = [policy, value, mean_entropy, approximate_kl(log_ratio), clip_fraction(ratio, weights.epsilon)]
+        return Losses(*torch.stack(parts).tolist())
 
 
 def action_columns(batch: Batch) -> ActionColumns:
@@ -155,6 +227,11 @@ def stack_columns(rollout: Batch, prefix: str, signals: Sequence[str]) -> Tensor
     if not signals:
         return torch.empty(len(rollout), 0, device=rollout["advantage"].device)
     return torch.stack([rollout[f"{prefix}.{signal}"] for signal in signals], dim=1)
+
+
+def rows_at_once(spec: BehaviorSpec) -> int:
+    """About how many rows a network sees at once outside of minibatches: fewer of images, which become floats there."""
+    return max(_FEWEST_ROWS, min(_MOST_ROWS, _NUMBERS // sum(observation.size for observation in spec.observations)))
 
 
 def even_slices(rows: int, size: int) -> list[slice]:

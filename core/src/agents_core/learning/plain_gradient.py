@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
 
 from agents_core.columns import Array, Batch
-from agents_core.learning.gradient import Losses, LossGradient, LossWeights, even_slices, stack_columns
+from agents_core.learning.gradient import Evaluation, Losses, LossGradient, LossWeights, even_slices, stack_columns
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.distributions import ILLEGAL
 from agents_core.networks.plain_mlp import PlainInputs, actor_mlp, aligned, critic_mlp, shared_mlp
 from agents_core.spec import ActionSpec
+from agents_core.trajectory import Trajectories
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -121,7 +121,11 @@ class PlainGradient(LossGradient):
             action, network.log_std.detach().numpy(), flat.gradient_of(network.log_std).numpy()
         )
 
-    def evaluate(self, batch: Batch) -> tuple[Floats, Floats]:
+    def evaluate(self, trajectories: Trajectories, batch: Batch) -> Evaluation:
+        return Evaluation(*self.rows(batch), self.values(trajectories.final_observations))
+
+    def rows(self, batch: Batch) -> tuple[Floats, Floats]:
+        """Log-probability of each row's action, float32[n], and values, float32[n, signals]."""
         observations = [observation.numpy() for observation in batch.observations]
         taken, log_probs, values = _taken(batch), [], []
         for rows in even_slices(len(batch), EVALUATION_ROWS):
@@ -130,11 +134,11 @@ class PlainGradient(LossGradient):
             values.append(value.T.copy())
         return np.concatenate(log_probs), np.concatenate(values)
 
-    def values(self, observations: Sequence[Tensor]) -> Floats:
-        arrays = [observation.numpy() for observation in observations]
+    def values(self, observations: Sequence[Array]) -> Floats:
+        """Values of observations, one array [n, *shape] each: float32[n, signals]."""
         parts = [
-            self._forward([array[rows] for array in arrays], with_actor=self._is_shared)[1].T.copy()
-            for rows in even_slices(len(arrays[0]), EVALUATION_ROWS)
+            self._forward([array[rows] for array in observations], with_actor=self._is_shared)[1].T.copy()
+            for rows in even_slices(len(observations[0]), EVALUATION_ROWS)
         ]
         return np.concatenate(parts)
 

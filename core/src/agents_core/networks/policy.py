@@ -27,6 +27,7 @@ class NetworkPolicy(Policy):
     def __init__(self, network: ActorCritic, generator: np.random.Generator) -> None:
         self.spec = network.spec
         self.network = network
+        self.memory_size = network.memory_size
         self.generator = generator
         self._plain: tuple[PlainInputs, PlainMlp] | None = None
         if network.is_plain:
@@ -38,6 +39,7 @@ class NetworkPolicy(Policy):
         observations: Sequence[Array],
         action_mask: npt.NDArray[np.bool_] | None = None,
         *,
+        memory: Floats | None = None,
         deterministic: bool = False,
         generator: np.random.Generator | None = None,
     ) -> Actions:
@@ -50,19 +52,29 @@ class NetworkPolicy(Policy):
             generator = None
         elif generator is None:
             generator = self.generator
-        outputs, log_std = self._outputs(observations)
-        return choose_actions(outputs, log_std, action_mask, self.spec.action, generator)
-
-    def _outputs(self, observations: Sequence[Array]) -> tuple[Floats, Floats]:
-        """Outputs of the actor, float32[n, continuous + sum of branches], and log σ, float32[continuous]."""
         if self._plain is None:
-            return self._outputs_of_torch(observations)
-        inputs, actor = self._plain
-        inputs.fill(observations, actor.inputs(len(observations[0])))
-        return actor.forward().T, self._log_std
+            outputs, log_std, memory = self._outputs_of_torch(observations, memory)
+        else:
+            inputs, actor = self._plain
+            inputs.fill(observations, actor.inputs(len(observations[0])))
+            outputs, log_std, memory = actor.forward().T, self._log_std, None
+        actions = choose_actions(outputs, log_std, action_mask, self.network.form, generator)
+        actions.memory = memory
+        return actions
 
     @torch.inference_mode()
-    def _outputs_of_torch(self, observations: Sequence[Array]) -> tuple[Floats, Floats]:
-        device = self.network.log_std.device
-        outputs = self.network.act([torch.as_tensor(observation, device=device) for observation in observations])
-        return outputs.cpu().numpy(), self.network.log_std.cpu().numpy()
+    def _outputs_of_torch(
+        self, observations: Sequence[Array], memory: Floats | None
+    ) -> tuple[Floats, Floats, Floats | None]:
+        """Outputs of the actor, float32[n, form.outputs], log σ, and the next memory where there is one."""
+        network = self.network
+        device = network.log_std.device
+        seen = [torch.as_tensor(observation, device=device) for observation in observations]
+        log_std = network.log_std.cpu().numpy()
+        if network.actor_memory is None:
+            return network.act(seen).cpu().numpy(), log_std, None
+        if memory is None:
+            memory = np.zeros((len(observations[0]), self.memory_size), np.float32)
+        hidden, state = network.actor_memory.step(network.actor_body(seen), torch.as_tensor(memory, device=device))
+        outputs: Floats = network.action_head(hidden).cpu().numpy()
+        return outputs, log_std, state.cpu().numpy()

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from agents_core.contracts.environment import Actions
 from agents_core.errors import EnvironmentFailedError
-from agents_core.networks.distributions import ILLEGAL
+from agents_core.networks.distributions import ILLEGAL, ActionForm
 from agents_core.spec import ActionSpec
 
 Floats = npt.NDArray[np.float32]
@@ -17,33 +17,39 @@ def choose_actions(
     outputs: Floats,
     log_std: Floats,
     mask: npt.NDArray[np.bool_] | None,
-    spec: ActionSpec,
+    form: ActionForm,
     generator: np.random.Generator | None,
 ) -> Actions:
     """Actions of n agents.
 
     Args:
-        outputs: float32[n, continuous + sum of branches], of the actor.
-        log_std: float32[continuous].
+        outputs: float32[n, form.outputs], of the actor.
+        log_std: float32[continuous]; without meaning where log σ stands among the outputs.
         mask: bool[n, sum of branches], True = allowed; None = everything is.
-        spec: Sizes of the parts.
+        form: What the outputs are.
         generator: Source of the samples; None = the most likely action.
 
     Raises:
         EnvironmentFailedError: The mask leaves an agent nothing to do.
     """
-    rows, continuous = len(outputs), spec.continuous_size
+    rows, continuous = len(outputs), form.spec.continuous_size
     if continuous:
-        raw = outputs[:, :continuous]
+        raw, log_std = form.gaussian(outputs, log_std)
         if generator is not None:
             noise = generator.standard_normal((rows, continuous), np.float32)
             noise *= np.exp(log_std)
             raw = raw + noise
-        executed = np.minimum(np.maximum(raw, -1.0), 1.0) if spec.bounded else raw
+        executed = _executed(raw, form)
     else:
         raw = executed = np.empty((rows, 0), np.float32)
-    discrete = _choose_discrete(outputs[:, continuous:], mask, spec, generator)
+    discrete = _choose_discrete(outputs[:, form.gaussian_size :], mask, form.spec, generator)
     return Actions(np.ascontiguousarray(executed), discrete, np.ascontiguousarray(raw))
+
+
+def _executed(raw: Floats, form: ActionForm) -> Floats:
+    if form.squash:
+        return np.tanh(raw)
+    return np.minimum(np.maximum(raw, -1.0), 1.0) if form.spec.bounded else raw
 
 
 def _choose_discrete(

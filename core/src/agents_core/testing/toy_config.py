@@ -22,8 +22,21 @@ Failure = Literal[
 ]
 OneStepName = Literal["constant_reward", "observation_reward", "action_reward", "observation_action_reward"]
 ToyName = Literal[
-    "simple1d", "masked_branches", "masked_hybrid", OneStepName, "delayed_reward", "time_limit", "ragged", Failure
+    "simple1d",
+    "visual_simple1d",
+    "two_cameras",
+    "nearest_entity",
+    "goal_line",
+    "remembered_cue",
+    "masked_branches",
+    "masked_hybrid",
+    OneStepName,
+    "delayed_reward",
+    "time_limit",
+    "ragged",
+    Failure,
 ]
+_WITHOUT_OPTIONS = ("masked_branches", "masked_hybrid", "two_cameras", "nearest_entity", "goal_line")
 
 
 class ToyConfig(ConfigModel):
@@ -32,8 +45,9 @@ class ToyConfig(ConfigModel):
     id: ToyName = Field("simple1d", description="Which toy, probe, or way to fail.")
     agents: int = Field(1, ge=1, le=1_000_000, description="Agents of each behavior in one environment.")
     action: Literal["discrete", "continuous"] = Field(
-        "discrete", description="Kind of action of `simple1d`, `time_limit` and the probes."
+        "discrete", description="Kind of action of `simple1d`, `visual_simple1d`, `remembered_cue` and the probes."
     )
+    side: int = Field(36, ge=4, le=1024, description="`visual_simple1d` only: length of the image's sides.")
     behaviors: tuple[str, ...] = Field(
         ("Ragged",), min_length=1, description="`ragged` only: names of its behaviors, such as `Ragged?team=1`."
     )
@@ -52,8 +66,8 @@ class ToyConfig(ConfigModel):
             useless -= {"behaviors", "late_after", "groups", "image"}
         elif self.id in get_args(Failure):
             useless -= {"at_step", "failing_env"}
-        elif self.id not in ("masked_branches", "masked_hybrid"):
-            useless -= {"action"}
+        elif self.id not in _WITHOUT_OPTIONS:
+            useless -= {"action", "side"} if self.id == "visual_simple1d" else {"action"}
         if useless:
             raise ValueError(f"{', '.join(sorted(useless))} has no effect on '{self.id}'; remove it")
         if self.late_after and len(self.behaviors) == 1:

@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import cast, get_args
 
 from agents_core.contracts.environment import Environment, EnvironmentContext
+from agents_core.testing.entity_toys import NearestEntity
 from agents_core.testing.failing import FailingEnvironment
+from agents_core.testing.goal_toys import GoalLine
+from agents_core.testing.image_toys import TwoCameras, VisualSimple1D
+from agents_core.testing.memory_toys import RememberedCue
 from agents_core.testing.probes import ONE_STEP_PROBLEMS, DelayedReward, OneStepProbe, TimeLimit
 from agents_core.testing.ragged import Ragged
 from agents_core.testing.toy_config import Failure, OneStepName, ToyConfig
@@ -26,6 +30,11 @@ def make_toy(context: EnvironmentContext[ToyConfig]) -> Environment:
         return OneStepProbe(cast(OneStepName, config.id), config.agents, config.action)
     makers: dict[str, Callable[[], Environment]] = {
         "simple1d": lambda: Simple1D(config.agents, config.action),
+        "visual_simple1d": lambda: VisualSimple1D(config.agents, config.action, config.side),
+        "two_cameras": lambda: TwoCameras(config.agents),
+        "nearest_entity": lambda: NearestEntity(config.agents),
+        "goal_line": lambda: GoalLine(config.agents),
+        "remembered_cue": lambda: RememberedCue(config.agents, config.action),
         "masked_branches": lambda: MaskedBranches(config.agents),
         "masked_hybrid": lambda: MaskedHybrid(config.agents),
         "delayed_reward": lambda: DelayedReward(config.agents, config.action),

@@ -31,9 +31,10 @@ class Simple1D(ColumnEnvironment):
     FEWEST_STEPS = 10
     LIMIT = 1000
 
-    def __init__(self, agents: int = 1, action: ActionKind = "discrete") -> None:
-        spec = BehaviorSpec((ObservationSpec("goal", (1,)),), one_action(action))
-        super().__init__("Simple1D", spec, agents)
+    SEES = ObservationSpec("goal", (1,))
+
+    def __init__(self, agents: int = 1, action: ActionKind = "discrete", observation: ObservationSpec = SEES) -> None:
+        super().__init__("Simple1D", BehaviorSpec((observation,), one_action(action)), agents)
         self._goal: Floats = np.ones((agents, 1), np.float32)
         self._position = np.zeros(agents)
 

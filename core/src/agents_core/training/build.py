@@ -8,13 +8,14 @@ from pathlib import Path
 import torch
 
 from agents_core.config import BehaviorSection, EnvironmentSection, Experiment, Section
+from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
 from agents_core.contracts.stats import StatsWriter, StatsWriterContext
 from agents_core.contracts.trainer import Trainer, TrainerContext
 from agents_core.contracts.worker_pool import WorkerPool, WorkerPoolContext
 from agents_core.environments.factory import EnvironmentFactory
 from agents_core.errors import UserError
-from agents_core.plugin import EnvironmentSpec
+from agents_core.plugin import EncoderSpec, EnvironmentSpec
 from agents_core.registry import Registry
 from agents_core.seeding import named_seed
 from agents_core.spec import BehaviorSpec
@@ -81,9 +82,17 @@ def make_trainer(
             device=device,
             seed=named_seed(experiment.seed, "trainer", behavior),
             timers=timers,
+            encoders={name: _chosen_encoder(encoder) for name, encoder in section.encoders.items()},
         )
     )
     return trainer, signals
+
+
+def _chosen_encoder(section: Section) -> ChosenEncoder:
+    component = section.component
+    kinds = component.spec.observation_kinds if isinstance(component.spec, EncoderSpec) else ()
+    title = f"{component.title} of {component.origin.label}"
+    return ChosenEncoder(title, component.load_factory(), section.config, kinds)
 
 
 def make_writers(

@@ -100,7 +100,7 @@ def evaluate(
     """
     if episodes < 1:
         raise ValueError(f"an evaluation needs at least one episode, {episodes} asked for")
-    measured = {name: _Measurement(episodes) for name in policies}
+    measured = {name: _Measurement(episodes, policy.memory_size) for name, policy in policies.items()}
     generators = {name: np.random.default_rng(named_seed(seed, "evaluation", name)) for name in policies}
     steps = pool.reset(seed)
     last_end = ticks = 0
@@ -112,7 +112,7 @@ def evaluate(
             break
         if ticks - last_end >= max_episode_steps:
             raise _endless(measured, max_episode_steps)
-        steps = pool.step(_act(policies, steps, generators, deterministic))
+        steps = pool.step(_act(policies, measured, steps, generators, deterministic))
         ticks += 1
     missing = [name for name, measurement in measured.items() if not measurement.is_begun]
     if missing:
@@ -122,6 +122,7 @@ def evaluate(
 
 def _act(
     policies: Mapping[str, Policy],
+    measured: Mapping[str, _Measurement],
     steps: EnvironmentSteps,
     generators: Mapping[str, np.random.Generator],
     deterministic: bool,
@@ -135,8 +136,13 @@ def _act(
                     f"there are policies for: {', '.join(sorted(policies)) or 'none'}"
                 )
             actions[name] = policies[name].act(
-                decision.observations, decision.action_mask, deterministic=deterministic, generator=generators[name]
+                decision.observations,
+                decision.action_mask,
+                memory=measured[name].memory,
+                deterministic=deterministic,
+                generator=generators[name],
             )
+            measured[name].remember(actions[name])
     return actions
 
 
@@ -157,12 +163,12 @@ def _endless(measured: Mapping[str, _Measurement], max_episode_steps: int) -> En
 
 
 class _Measurement:
-    """The episodes of one behavior: who is in which, and what the ones that count gave.
+    """The episodes of one behavior: who is in which, what the ones that count gave, and what agents remember.
 
     Agents are rows of arrays, sorted by id; they stay when they are gone, since they may come back.
     """
 
-    def __init__(self, episodes: int) -> None:
+    def __init__(self, episodes: int, memory_size: int) -> None:
         self._episodes = episodes
         self._quota = 0  # Episodes of each agent; 0 = no agent was seen yet.
         self._ids: Int64s = np.empty(0, np.int64)
@@ -170,6 +176,7 @@ class _Measurement:
         self._place: Int64s = np.empty(0, np.int64)  # Of its open episode within the results.
         self._return: Float64s = np.empty(0, np.float64)
         self._length: Int64s = np.empty(0, np.int64)
+        self._memory: npt.NDArray[np.float32] = np.empty((0, memory_size), np.float32)
         self._acting: Int64s | None = None
         self._rows: Int64s = np.empty(0, np.int64)  # Of the agents in `_acting`.
         self._returns: Float64s = np.empty(0, np.float64)
@@ -192,6 +199,16 @@ class _Measurement:
 
     def result(self) -> EvaluationResult:
         return EvaluationResult(self._returns, self._lengths)
+
+    @property
+    def memory(self) -> npt.NDArray[np.float32] | None:
+        """What the agents that act now remember, float32[n, memory_size]; None where the policy has no memory."""
+        return self._memory[self._rows] if self._memory.shape[1] else None
+
+    def remember(self, actions: Actions) -> None:
+        """Keep what the agents that act now remember from now on."""
+        if actions.memory is not None:
+            self._memory[self._rows] = actions.memory
 
     def receive(self, steps: BehaviorSteps) -> int:
         """Take in one environment step; returns how many counted episodes ended."""
@@ -235,6 +252,7 @@ class _Measurement:
             self._lengths = np.zeros(self._quota * len(rows), np.int64)
         self._return[rows] = 0.0
         self._length[rows] = 0
+        self._memory[rows] = 0.0
         self._place[rows] = _UNCOUNTED
         within = rows if self._idle_steps > PATIENCE else rows[self._begun[rows] < self._quota]
         counted = within[: self.wanted - self._total_begun]
@@ -259,6 +277,7 @@ class _Measurement:
             self._place = np.insert(self._place, places, _CLOSED)
             self._return = np.insert(self._return, places, 0.0)
             self._length = np.insert(self._length, places, 0)
+            self._memory = np.insert(self._memory, places, 0.0, axis=0)
             rows, _ = self._find(agent_id)
         return rows
 

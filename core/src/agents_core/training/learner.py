@@ -32,7 +32,7 @@ class Learner:
         self.section = section
         self.spec = spec
         self.trainer = trainer
-        self.collector = Collector(spec, trainer.rollout_size, section.time_horizon)
+        self.collector = Collector(spec, trainer.rollout_size, section.time_horizon, trainer.policy.memory_size)
         self.summary = BehaviorSummary(name, section.summary_freq, started_at)
         self.acts_only = acts_only
         self.resumed_at = 0
@@ -67,7 +67,10 @@ class Learner:
         if decision is None:
             return None
         actions = self.trainer.policy.act(
-            self.collector.observations, decision.action_mask, deterministic=self.acts_only
+            self.collector.observations,
+            decision.action_mask,
+            memory=self.collector.memory,
+            deterministic=self.acts_only,
         )
         self.collector.record(actions)
         return actions

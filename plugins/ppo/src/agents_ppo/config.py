@@ -11,7 +11,9 @@ class PPOConfig(ConfigModel):
     """Proximal Policy Optimization."""
 
     batch_size: int = Field(
-        default=256, ge=1, description="Rows of a minibatch, about: each pass splits all rows evenly."
+        default=256,
+        ge=1,
+        description="Rows of a minibatch, about: each pass splits all rows evenly, with memory in whole sequences.",
     )
     buffer_size: int = Field(default=2048, ge=1, description="Rows that are collected for each update.")
     num_epoch: int = Field(default=4, ge=1, le=1000, description="Passes over the rows in each update.")

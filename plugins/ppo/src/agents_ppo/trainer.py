@@ -13,13 +13,14 @@ from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.contracts.trainer import Trainer, TrainerContext
 from agents_core.errors import NonFiniteError
 from agents_core.generators import generator_state, set_generator_state
+from agents_core.learning.choose_gradient import choose_gradient
 from agents_core.learning.finite import check_losses, check_weights
-from agents_core.learning.gradient import AutogradGradient, LossWeights
+from agents_core.learning.gradient import Evaluation, LossWeights
 from agents_core.learning.losses import explained_variance, normalise_advantages
 from agents_core.learning.optimiser import FlatAdam
-from agents_core.learning.plain_gradient import PlainGradient
 from agents_core.learning.returns import generalised_advantages
-from agents_core.learning.rollout import extend_batch, mean_stats, minibatches, rollout_batch
+from agents_core.learning.rollout import extend_batch, mean_stats, rollout_batch
+from agents_core.learning.sequences import check_sequence_length
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.initialisation import torch_generator
 from agents_core.networks.policy import NetworkPolicy
@@ -37,6 +38,12 @@ class PPOTrainer(Trainer):
     def __init__(self, context: TrainerContext[PPOConfig]) -> None:
         self._context = context
         self._config = context.config
+        check_sequence_length(
+            context.network.memory,
+            context.behavior,
+            batch_size=context.config.batch_size,
+            buffer_size=context.config.buffer_size,
+        )
         self.rollout_size = context.config.buffer_size
         self._signals = dict(context.reward_signals)
         self._learning_signals = {
@@ -51,10 +58,11 @@ class PPOTrainer(Trainer):
             len(self._valued),
             context.device,
             torch_generator(weights),
-            context.config.initial_std,
+            context.encoders,
+            initial_std=context.config.initial_std,
         )
         self.policy: NetworkPolicy = NetworkPolicy(self._network, np.random.default_rng(actions))
-        self._gradient = PlainGradient(self._network) if self._network.is_plain else AutogradGradient(self._network)
+        self._gradient = choose_gradient(self._network)
         self._optimiser = FlatAdam(self._network.flat)
         self._order = np.random.default_rng(order)
 
@@ -75,9 +83,10 @@ class PPOTrainer(Trainer):
         with timers.time("rewards"):
             fields = self._evaluate_signals(batch)
         with timers.time("values"):
-            fields["log_prob"], values = self._gradient.evaluate(batch)
+            evaluation = self._gradient.evaluate(experience, batch)
+        fields |= {"log_prob": evaluation.log_prob, **evaluation.fields}
         with timers.time("advantages"):
-            advantage = self._estimate_advantages(experience, values, fields)
+            advantage = self._estimate_advantages(experience, evaluation, fields)
         fields["advantage"] = normalise_advantages(advantage) if self._config.normalize_advantage else advantage
         self._trajectories = experience
         self._rollout = extend_batch(batch, fields, self._context.device)
@@ -99,13 +108,11 @@ class PPOTrainer(Trainer):
     def _estimate_advantages(
         self,
         trajectories: Trajectories,
-        values: npt.NDArray[np.float32],
+        evaluation: Evaluation,
         fields: dict[str, npt.NDArray[np.floating]],
     ) -> npt.NDArray[np.float64]:
         """Sum of the signals' advantages, float64[n]; adds `values.<signal>` and `returns.<signal>` to the fields."""
-        final_values = self._gradient.values(
-            [torch.as_tensor(final, device=self._context.device) for final in trajectories.final_observations]
-        )
+        values = evaluation.values
         terminated = trajectories.columns["terminated"][trajectories.last_rows]
         total = np.zeros(len(trajectories))
         for head, name in enumerate(self._valued):
@@ -114,7 +121,7 @@ class PPOTrainer(Trainer):
                 fields[f"rewards.{name}"],
                 values[:, head],
                 trajectories.lengths,
-                final_values[:, head],
+                evaluation.final_values[:, head],
                 terminated & (not signal.ignores_termination),
                 signal.gamma,
                 self._config.lambd,
@@ -141,7 +148,7 @@ class PPOTrainer(Trainer):
         policy_learns = True
 
         for _ in range(config.num_epoch):
-            for rows in minibatches(len(rollout), config.batch_size, self._order):
+            for rows in self._gradient.minibatches(len(rollout), config.batch_size, self._order):
                 if policy_learns:
                     losses = self._gradient.compute(rows, weights)
                     collected.append(losses.stats())
