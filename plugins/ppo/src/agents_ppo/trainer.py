@@ -11,7 +11,6 @@ import torch
 from agents_core.columns import Batch, Columns
 from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.contracts.trainer import Trainer, TrainerContext
-from agents_core.errors import NonFiniteError
 from agents_core.generators import generator_state, set_generator_state
 from agents_core.learning.choose_gradient import choose_gradient
 from agents_core.learning.finite import check_losses, check_weights
@@ -21,6 +20,7 @@ from agents_core.learning.optimiser import FlatAdam
 from agents_core.learning.returns import generalised_advantages
 from agents_core.learning.rollout import extend_batch, mean_stats, rollout_batch
 from agents_core.learning.sequences import check_sequence_length
+from agents_core.learning.signal_rewards import signal_rewards
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.initialisation import torch_generator
 from agents_core.networks.policy import NetworkPolicy
@@ -96,9 +96,7 @@ class PPOTrainer(Trainer):
         fields: dict[str, npt.NDArray[np.floating]] = {}
         for name, signal in self._signals.items():
             signal.observe(batch)
-            raw = signal.evaluate(batch).cpu().numpy()
-            if not np.isfinite(raw).all():
-                raise NonFiniteError(f"{self._place()}: reward signal {name!r} gave a reward that is not finite")
+            raw = signal_rewards(name, signal, batch, self._place())
             strength = signal.strength.value(self._step, self._context.max_steps)
             fields[f"rewards.{name}"] = raw * np.float32(strength)
             self._rollout_stats[f"reward/{name}/raw"] = float(raw.mean())
