@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -9,8 +10,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import agents_core
 import click
 import pytest
 import yaml
@@ -27,6 +30,7 @@ DOCUMENTS = [
     ROOT / "core" / "README.md",
     *sorted(ROOT.glob("plugins/*/README.md")),
 ]
+LINK = re.compile(r"\]\((?!https?://|#)(?P<target>[^)#]+)")
 FENCE = re.compile(r"^```(?P<language>\w+)(?: (?P<mark>\w+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -95,7 +99,7 @@ def _parse(command: click.Command, arguments: list[str]) -> None:
 EXPERIMENTS = [
     pytest.param(block, id=str(block))
     for block in BLOCKS
-    if block.language == "yaml" and "behaviors" in (yaml.safe_load(block.text) or {})
+    if block.language == "yaml" and block.mark != "local" and "behaviors" in (yaml.safe_load(block.text) or {})
 ]
 
 
@@ -121,6 +125,26 @@ def test_documented_block_runs(block: Block, tmp_path: Path) -> None:
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=240
     )
     assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.slow
+def test_the_documented_signal_trains_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = {block.mark: block.text for block in BLOCKS if block.document.name == "own-parts.md"}
+    (tmp_path / "my_signal.py").write_text(blocks["file"], encoding="utf-8")
+    (tmp_path / "experiment.yaml").write_text(blocks["local"], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    train = partial(agents_core.train, "experiment.yaml", run_id="run")
+    train(overrides=["evaluation.interval=0"])
+    train(overrides=["evaluation.interval=0", "behaviors.*.max_steps=6144"], resume=True)
+    lines = [json.loads(line) for line in Path("results/run/metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    paid = [line["stats"]["reward/rare-action/raw"] for line in lines]
+    assert 0 < paid[-1] < paid[0] < 2  # fewer and fewer, also after the resume
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_relative_links_lead_somewhere(document: Path) -> None:
+    for target in LINK.findall(document.read_text(encoding="utf-8")):
+        assert (document.parent / target).exists(), target
 
 
 def test_there_is_something_to_check() -> None:
