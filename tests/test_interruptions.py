@@ -109,7 +109,7 @@ def test_a_run_killed_at_any_moment_resumes_and_loses_at_most_one_interval(exper
         (["environment.id=nan_reward", "environment.at_step=50"], 3, ["reward", "agent"]),
         (["behaviors.*.trainer.learning_rate=1e30"], 4, []),
         (["behaviors.*.trainer.batch_sise=3"], 2, ["batch_sise", "batch_size"]),
-        (["environment.id=ragged", "environment.image=true"], 2, ["image"]),
+        (["behaviors.*.network.encoders={camera: {type: simple}}"], 2, ["camera"]),
     ],
 )
 def test_each_kind_of_failure_has_its_exit_code_and_one_message(
