@@ -222,10 +222,28 @@ def test_a_learning_rate_that_destroys_the_weights_ends_with_the_tensor_named(tm
 
 
 def test_a_run_that_cannot_start_leaves_nothing_behind(tmp_path: Path) -> None:
-    experiment = toy("ragged", environment={"image": True})
-    with pytest.raises(UserError, match="image"):
+    experiment = toy()
+    experiment["behaviors"]["*"]["network"]["encoders"] = {"camera": {"type": "simple"}}
+    with pytest.raises(UserError, match="camera"):
         run(experiment, tmp_path / "results")
     assert not (tmp_path / "results").exists()
+
+
+def test_a_resume_that_is_refused_leaves_the_run_as_it_was(tmp_path: Path) -> None:
+    first = run(toy(max_steps=600), tmp_path)
+    before = (first.directory / "run.json").read_text()
+    with pytest.raises(UserError, match="shape"):
+        run(toy(max_steps=900), tmp_path, resume=True, overrides=["behaviors.*.network.hidden_units=16"])
+    assert json.loads((first.directory / "run.json").read_text()) == json.loads(before)
+
+
+def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from agents_ppo.trainer import PPOTrainer
+
+    monkeypatch.setattr(PPOTrainer, "policy_state", lambda _: {"weights": np.array([1.0, np.nan])})
+    with pytest.raises(NonFiniteError, match="weights"):
+        run(toy(), tmp_path)
+    assert not list((tmp_path / "run").glob("checkpoints/*/last"))
 
 
 def test_init_from_starts_with_the_weights_at_step_0(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ behaviors:
 stats: {console: {}}
 checkpoints: {interval: 1000, keep: 2, exact: true}
 evaluation: {interval: 0, episodes: 3}
-torch: {threads: 2, device: "cuda:1", compile: no}
+torch: {threads: 2, device: "cuda:1"}
 """
 
 
@@ -65,7 +65,7 @@ def test_defaults_are_filled_in(registry: Registry) -> None:
         False,
     )
     assert (experiment.evaluation.interval, experiment.evaluation.episodes) == (None, 10)
-    assert (experiment.torch.threads, experiment.torch.device, experiment.torch.compile) == (None, "auto", False)
+    assert (experiment.torch.threads, experiment.torch.device) == (None, "auto")
     assert experiment.environment is not None
     assert (experiment.environment.num_envs, experiment.environment.workers.type) == (1, "inline")
     behavior = experiment.behavior("any")

@@ -38,7 +38,7 @@ def evaluate(
     """Measure the policies of RUN, a run directory or a run id, over whole episodes from fixed starts."""
     from agents_core.training.policies import evaluate_run
 
-    which = int(checkpoint) if checkpoint is not None and checkpoint.isdigit() else checkpoint
+    which = int(checkpoint) if checkpoint is not None and checkpoint.isdecimal() else checkpoint
     loaded, evaluated = evaluate_run(
         run, results, registry, episodes=episodes, deterministic=not stochastic, checkpoint=which
     )

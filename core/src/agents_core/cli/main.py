@@ -36,7 +36,7 @@ class LazyGroup(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        if not sys.stdout.isatty():
+        if not (sys.stdout and sys.stdout.isatty()):
             # Help that goes to a file or a pipe is neither wrapped nor cut.
             extra.setdefault("terminal_width", 1_000_000)
         return super().make_context(info_name, args, parent, **extra)
@@ -76,7 +76,9 @@ class LazyGroup(click.Group):
                 )
 
     def invoke(self, ctx: click.Context) -> Any:
-        logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+        logging.basicConfig(format="%(levelname)s: %(message)s")
+        for handler in logging.getLogger().handlers:
+            handler.setLevel(logging.WARNING)  # run.log lowers the level of loggers
         try:
             return super().invoke(ctx)
         except AgentsError as error:

@@ -38,9 +38,7 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="Start at step 0 from the weights of this run (a directory, or an id in --results).",
 )
-@click.option(
-    "--inference", is_flag=True, help="Only act, with the weights of --init-from or --resume; nothing is learned."
-)
+@click.option("--inference", is_flag=True, help="Only act, with the weights of --init-from; nothing is learned.")
 @training_options
 @plugin_options
 def run(
@@ -72,6 +70,10 @@ def run(
         raise click.UsageError("--resume continues a run and --force replaces it; give one of them")
     if resume and run_id is None:
         raise click.UsageError("--resume needs --run-id; or use: agents resume RUN")
+    if resume and init_from is not None:
+        raise click.UsageError("--resume goes on with its own weights; --init-from is for new runs")
+    if inference and (resume or init_from is None):
+        raise click.UsageError("--inference needs --init-from RUN, whose weights act in a new run")
     from agents_core.cli.report import report_run
     from agents_core.config import load_experiment
     from agents_core.training.run import RunOptions, train

@@ -10,7 +10,7 @@ import click
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under headers on stdout. Where that is no terminal, nothing is wrapped or cut."""
-    if sys.stdout.isatty():
+    if sys.stdout and sys.stdout.isatty():
         _print_rich(headers, rows)
         return
     lines = [[header.upper() for header in headers], *rows]

@@ -6,6 +6,7 @@ A YAML reader cannot know that `3e-4` is a number, `1e6` a whole one and `no` a 
 from __future__ import annotations
 
 import enum
+import math
 import types
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -130,8 +131,10 @@ def _whole(scalar: Scalar, amount: int | float) -> int | None:
     """The whole number that an amount is, exactly; None if it has a fraction or is absurdly large."""
     if isinstance(amount, int):
         return amount
+    if not math.isfinite(amount):
+        return None
     exact = Decimal(amount if scalar.text is None else scalar.text.replace("_", "").lstrip("+"))
-    if not exact.is_finite() or exact.adjusted() > _LARGEST_EXPONENT or exact != exact.to_integral_value():
+    if exact.adjusted() > _LARGEST_EXPONENT or exact != exact.to_integral_value():
         return None
     return int(exact)
 

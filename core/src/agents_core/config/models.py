@@ -43,7 +43,6 @@ class TorchConfig(ConfigModel):
         description="Threads of torch; null = as many as pay off for the size of the networks.",
     )
     device: str = Field(default="auto", description="Where networks are trained: auto, cpu, cuda, cuda:N or mps.")
-    compile: bool = Field(default=False, description="Compile networks with torch.compile.")
 
     @field_validator("device")
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import torch
@@ -16,7 +16,6 @@ from agents_core.contracts.worker_pool import WorkerPool, WorkerPoolContext
 from agents_core.environments.factory import EnvironmentFactory
 from agents_core.errors import UserError
 from agents_core.plugin import EncoderSpec, EnvironmentSpec
-from agents_core.registry import Registry
 from agents_core.seeding import named_seed
 from agents_core.spec import BehaviorSpec
 from agents_core.timers import Timers
@@ -36,12 +35,6 @@ def make_pool(experiment: Experiment, num_envs: int, workers: Section) -> Worker
     )
     pool: WorkerPool = workers.component.load_factory()(context)
     return pool
-
-
-def inline_workers(registry: Registry) -> Section:
-    """The pool that keeps all environments in this process."""
-    component = registry.find("worker-pool", "inline")
-    return Section("inline", component, component.load_config()())
 
 
 def environment_section(experiment: Experiment) -> EnvironmentSection:
@@ -129,12 +122,12 @@ def choose_device(experiment: Experiment) -> torch.device:
     return device
 
 
-def set_threads(experiment: Experiment) -> None:
+def set_threads(experiment: Experiment, specs: Iterable[BehaviorSpec]) -> None:
     """Give torch the threads that the experiment asks for: one where all networks are small, else its own choice."""
     threads = experiment.torch.threads
-    if threads is None and all(
-        section.network.hidden_units <= SMALL_WIDTH for section in experiment.behaviors.values()
-    ):
+    widths = [section.network.hidden_units for section in experiment.behaviors.values()]
+    are_vectors = all(len(observation.shape) == 1 for spec in specs for observation in spec.observations)
+    if threads is None and are_vectors and max(widths) <= SMALL_WIDTH:
         threads = 1
     if threads is not None:
         torch.set_num_threads(threads)

@@ -82,7 +82,7 @@ class ProgressBars:
             TextColumn("{task.fields[numbers]}", markup=False),
             console=Console(force_terminal=True),
             auto_refresh=False,
-            redirect_stderr=sys.stderr.isatty(),
+            redirect_stderr=bool(sys.stderr and sys.stderr.isatty()),
         )
         self._tasks: dict[str, TaskID] = {}
         self._shown: dict[str, tuple[int, int | None, Mapping[str, float]]] = {}
@@ -158,7 +158,7 @@ def _rounded(value: float) -> str:
 
 def _is_terminal() -> bool:
     """Whether standard output can redraw lines. FORCE_COLOR and the like don't count: a pipe stays a pipe."""
-    return sys.stdout.isatty() and not Console().is_dumb_terminal
+    return bool(sys.stdout and sys.stdout.isatty()) and not Console().is_dumb_terminal
 
 
 def _handlers_on(stream: object) -> Iterator[logging.StreamHandler[TextIO]]:

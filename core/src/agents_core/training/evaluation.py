@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from agents_core.contracts.environment import Actions, BehaviorSteps, DecisionSteps, EnvironmentSteps, TerminalSteps
 from agents_core.contracts.policy import Policy
 from agents_core.contracts.worker_pool import WorkerPool
-from agents_core.errors import UserError
+from agents_core.errors import AgentsError, UserError
 from agents_core.seeding import named_seed
 
 Int64s = npt.NDArray[np.int64]
@@ -29,6 +29,10 @@ _CLOSED = -2  # The agent is between two episodes.
 _UNCOUNTED = -1  # Its episode is none of those that are measured.
 
 _log = logging.getLogger(__name__)
+
+
+class EvaluationStoppedError(AgentsError):
+    """The evaluation was given up because the run is to stop."""
 
 
 class EndlessEpisodesError(UserError):
@@ -74,6 +78,7 @@ def evaluate(
     seed: int,
     deterministic: bool = True,
     max_episode_steps: int = MAX_EPISODE_STEPS,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> dict[str, EvaluationResult]:
     """Let policies act from fixed starts until enough episodes of every behavior are over.
 
@@ -90,6 +95,7 @@ def evaluate(
         seed: Decides the starts and, unless `deterministic`, the samples.
         deterministic: Take the most likely actions instead of samples.
         max_episode_steps: Environment steps without the end of an episode that counts, after which to give up.
+        is_stopped: Asked at every step whether to give up.
 
     Returns:
         Results of the behaviors that showed up before all others were through; a warning names the rest.
@@ -97,6 +103,7 @@ def evaluate(
     Raises:
         UserError: An agent of a behavior without policy needs an action.
         EndlessEpisodesError: No episode ended in `max_episode_steps`.
+        EvaluationStoppedError: `is_stopped` said so.
     """
     if episodes < 1:
         raise ValueError(f"an evaluation needs at least one episode, {episodes} asked for")
@@ -110,6 +117,8 @@ def evaluate(
             last_end = ticks
         if _are_complete(measured):
             break
+        if is_stopped():
+            raise EvaluationStoppedError("the evaluation was stopped")
         if ticks - last_end >= max_episode_steps:
             raise _endless(measured, max_episode_steps)
         steps = pool.step(_act(policies, measured, steps, generators, deterministic))

@@ -8,10 +8,15 @@ from collections.abc import Mapping
 from agents_core.config import Experiment
 from agents_core.contracts.policy import Policy
 from agents_core.contracts.worker_pool import WorkerPool
-from agents_core.registry import Registry
 from agents_core.seeding import integer_seed, named_seed
-from agents_core.training.build import environment_section, hosts_many, inline_workers, make_pool
-from agents_core.training.evaluation import EndlessEpisodesError, EvaluationResult, evaluate
+from agents_core.training.build import environment_section, hosts_many, make_pool
+from agents_core.training.evaluation import (
+    EndlessEpisodesError,
+    EvaluationResult,
+    EvaluationStoppedError,
+    evaluate,
+)
+from agents_core.training.stop import StopSignal
 
 MAX_ENVIRONMENTS = 20
 """Environments that step side by side during an evaluation, at most."""
@@ -22,9 +27,9 @@ _log = logging.getLogger(__name__)
 class Evaluator:
     """Evaluates policies on fixed starts; the environments are made at the first evaluation and kept."""
 
-    def __init__(self, experiment: Experiment, registry: Registry, training_pool: WorkerPool) -> None:
+    def __init__(self, experiment: Experiment, training_pool: WorkerPool, stop: StopSignal) -> None:
         self._experiment = experiment
-        self._registry = registry
+        self._stop = stop
         self._pool: WorkerPool | None = None
         self.is_possible = experiment.environment is not None and training_pool.max_instances is None
         if not self.is_possible:
@@ -33,13 +38,15 @@ class Evaluator:
     def evaluate(self, policies: Mapping[str, Policy], episodes: int) -> dict[str, EvaluationResult]:
         """Deterministic evaluation over `episodes` episodes of each behavior, always from the same starts.
 
-        Where no episode ends, this warns, gives nothing, and no further evaluation is possible.
+        Where a stop is requested, this gives nothing; where no episode ends, it warns too, and evaluates no more.
         """
         if self._pool is None:
-            self._pool = evaluation_pool(self._experiment, self._registry, episodes)
+            self._pool = evaluation_pool(self._experiment, episodes)
         seed = integer_seed(named_seed(self._experiment.seed, "evaluation"))
         try:
-            return evaluate(policies, self._pool, episodes=episodes, seed=seed)
+            return evaluate(policies, self._pool, episodes=episodes, seed=seed, is_stopped=lambda: self._stop.requested)
+        except EvaluationStoppedError:
+            return {}
         except EndlessEpisodesError as error:
             self.is_possible = False
             _log.warning("%s", error)
@@ -51,8 +58,12 @@ class Evaluator:
             self._pool.close()
 
 
-def evaluation_pool(experiment: Experiment, registry: Registry, episodes: int) -> WorkerPool:
-    """Environments for evaluating, in this process: as many as divide the episodes evenly, if one object hosts many."""
-    wanted = MAX_ENVIRONMENTS if hosts_many(environment_section(experiment)) else 1
-    num_envs = max(count for count in range(1, wanted + 1) if episodes % count == 0)
-    return make_pool(experiment, num_envs, inline_workers(registry))
+def evaluation_pool(experiment: Experiment, episodes: int) -> WorkerPool:
+    """Environments for evaluating, with the experiment's own kind of workers.
+
+    As many as divide the episodes evenly where one object hosts many; else one, or one for each worker process.
+    """
+    section = environment_section(experiment)
+    wanted = MAX_ENVIRONMENTS if hosts_many(section) else section.num_envs
+    num_envs = max(count for count in range(1, min(wanted, episodes) + 1) if episodes % count == 0)
+    return make_pool(experiment, num_envs, section.workers)

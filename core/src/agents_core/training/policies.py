@@ -84,8 +84,8 @@ def evaluate_run(
         deterministic: Take the most likely actions instead of samples.
     """
     loaded = load_policies(run, results, registry, checkpoint=checkpoint)
-    set_threads(loaded.experiment)
-    pool = evaluation_pool(loaded.experiment, registry, episodes)
+    set_threads(loaded.experiment, [policy.spec for policy in loaded.policies.values()])
+    pool = evaluation_pool(loaded.experiment, episodes)
     try:
         seed = integer_seed(named_seed(loaded.experiment.seed, "final evaluation"))
         return loaded, evaluate(loaded.policies, pool, episodes=episodes, seed=seed, deterministic=deterministic)

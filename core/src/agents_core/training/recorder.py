@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from agents_core.config import Experiment
 from agents_core.contracts.stats import StatsWriter
+from agents_core.errors import NonFiniteError
 from agents_core.registry import Registry
 from agents_core.timers import Timers
 from agents_core.training.checkpoint import CheckpointStore
@@ -15,6 +16,7 @@ from agents_core.training.clock import RunClock
 from agents_core.training.evaluator import Evaluator
 from agents_core.training.interval import Interval
 from agents_core.training.learner import Learner
+from agents_core.training.state_tree import first_non_finite
 from agents_core.training.summary import record_gauges
 
 EVALUATIONS_A_RUN = 10
@@ -103,12 +105,7 @@ class Recorder:
         for learner in learners.values():
             if learner.step >= learner.summary.next_step:  # What is due goes out before the save, not again after it.
                 self.summarise(learner)
-        snapshots = {
-            name: Snapshot(
-                learner.step, learner.trainer.policy_state(), learner.trainer.state_dict(), learner.state_dict()
-            )
-            for name, learner in learners.items()
-        }
+        snapshots = {name: _snapshot(learner) for name, learner in learners.items()}
         with self._timers.time("save"):
             paths = self._store.save(snapshots, {"clock": self._clock.state_dict()}, best=best)
         for name, path in paths.items():
@@ -151,6 +148,21 @@ class Recorder:
         if learner.name not in intervals:
             intervals[learner.name] = Interval(every, learner.resumed_at)
         return intervals[learner.name]
+
+
+def _snapshot(learner: Learner) -> Snapshot:
+    """The learner as it is now.
+
+    Raises:
+        NonFiniteError: A weight of the policy is NaN or infinite, so that the last checkpoint must stay.
+    """
+    policy = learner.trainer.policy_state()
+    name = first_non_finite(policy)
+    if name is not None:
+        raise NonFiniteError(
+            f"behavior {learner.name!r}, step {learner.step}: {name} of the policy is not finite; nothing was saved"
+        )
+    return Snapshot(learner.step, policy, learner.trainer.state_dict(), learner.state_dict())
 
 
 def _improves(learner: Learner, mean_return: float | None) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents_core.config import Experiment, load_experiment
 from agents_core.contracts.worker_pool import WorkerPool
-from agents_core.errors import EnvironmentFailedError, UserError
+from agents_core.errors import AgentsError, EnvironmentFailedError, UserError
 from agents_core.registry import Registry
 from agents_core.spec import BehaviorSpec
 from agents_core.timers import Timers
@@ -131,7 +131,6 @@ class _Run:
     def train(self) -> RunResult:
         """Make everything, train, and put everything away again."""
         self._experiment.require_files()
-        set_threads(self._experiment)
         with ExitStack() as stack:
             stop = stack.enter_context(StopSignal())
             if self._resumed is not None:
@@ -160,12 +159,13 @@ class _Run:
                 self._experiment, pool, self._make_learner, self._timers, self._clock, self._resumed_at()
             )
             loop.reset()
+            set_threads(self._experiment, pool.behavior_specs.values())
             directory = self._resumed or stack.enter_context(self._make_directory())
             try:
                 if self._resumed is None:
                     directory.start_log()
                 directory.write_config(self._experiment.to_yaml())
-                recorder = self._make_recorder(stack, directory, pool)
+                recorder = self._make_recorder(stack, directory, pool, stop)
             except BaseException:
                 if self._resumed is None:
                     directory.discard()
@@ -176,6 +176,7 @@ class _Run:
         self, loop: TrainingLoop, recorder: Recorder, directory: RunDirectory, pool: WorkerPool, stop: StopSignal
     ) -> RunResult:
         """The loop, and what is written when it ends, however it ends."""
+        directory.begin()
         _log.info("started: %s", shlex.join(sys.argv))
         self._registry.run_started(run_directory=directory.path, config=self._experiment.to_dict())
         status: Status = "failed"
@@ -190,18 +191,31 @@ class _Run:
             else:
                 self._stop(loop, recorder)
         finally:
-            self._timers.merge("environment", pool.timers())
-            self._timers.save(directory.timers_path, {**self._versions, **self._plugins})
-            self._write_summary(loop, directory, status)
-            directory.finish(status)
-            _log.info("%s after %.1f s", status, self._clock.wall_seconds)
-            self._registry.run_finished(run_directory=directory.path, status=status)
+            self._close_books(loop, directory, pool, status)
         return RunResult(
             directory.path,
             status,
             {name: self._totals(learner) for name, learner in loop.learners.items()},
             {name: learner.best_return for name, learner in loop.learners.items() if learner.best_return is not None},
         )
+
+    def _close_books(self, loop: TrainingLoop, directory: RunDirectory, pool: WorkerPool, status: Status) -> None:
+        """Write how the run ended. A full disk must not hide the error that ended it, so one here is a warning."""
+        self._timers.merge("environment", pool.timers())
+        writes: tuple[Callable[[], None], ...] = (
+            lambda: self._timers.save(directory.timers_path, {**self._versions, **self._plugins}),
+            lambda: self._write_summary(loop, directory, status),
+            lambda: directory.finish(status),
+        )
+        for write in writes:
+            try:
+                write()
+            except (OSError, AgentsError) as error:
+                _log.warning("%s", error)
+        for name in self._experiment.behaviors.keys() - loop.learners.keys() - {"*"}:
+            _log.warning("behavior '%s' is configured, but the environment never showed it", name)
+        _log.info("%s after %.1f s", status, self._clock.wall_seconds)
+        self._registry.run_finished(run_directory=directory.path, status=status)
 
     def _stop(self, loop: TrainingLoop, recorder: Recorder) -> None:
         """End early. An exact run keeps its last checkpoint, since one taken now would lead to other weights."""
@@ -251,12 +265,12 @@ class _Run:
             force=self._options.force,
         )
 
-    def _make_recorder(self, stack: ExitStack, directory: RunDirectory, pool: WorkerPool) -> Recorder:
+    def _make_recorder(self, stack: ExitStack, directory: RunDirectory, pool: WorkerPool, stop: StopSignal) -> Recorder:
         writers = make_writers(self._experiment, directory.path, self._resumed_at(), quiet=self._options.quiet)
         for writer in writers:
             stack.callback(writer.close)
             writer.text("hyperparameters", self._experiment.to_yaml())
-        evaluator = Evaluator(self._experiment, self._registry, pool)
+        evaluator = Evaluator(self._experiment, pool, stop)
         stack.callback(evaluator.close)
         return Recorder(
             self._experiment, self._registry, self._store(directory), writers, evaluator, self._timers, self._clock

@@ -41,6 +41,7 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock: RunLock | None = None
+        self._before: dict[str, Any] | None = None  # The record before `resume`, until training begins.
         self._log: RunLog | None = None
 
     @classmethod
@@ -121,10 +122,15 @@ class RunDirectory:
             earlier = {key: record.get(key) for key in facts}
             if earlier["status"] == "running":  # It holds no lock any more, so it was killed.
                 earlier["status"] = "failed"
+            self._before = record
             self._write_record({**record, **facts, "earlier": [*record["earlier"], earlier]})
         except BaseException:
             self.close()
             raise
+
+    def begin(self) -> None:
+        """Training begins: from here on an error is a failure of the run; before, a resumed run stays as it was."""
+        self._before = None
 
     def record(self) -> dict[str, Any]:
         """The content of run.json: `run_id`, `seed`, facts of the last process, and those of `earlier` ones.
@@ -220,7 +226,10 @@ class RunDirectory:
         if self._log is not None:
             self._log.write_error(error)
         try:
-            self.finish("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+            if self._before is not None:
+                self._write_record(self._before)
+            else:
+                self.finish("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
         except AgentsError as second:  # A full disk, say: the first error is the one to report.
             _log.warning("%s", second)
 

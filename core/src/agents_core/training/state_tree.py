@@ -170,6 +170,15 @@ def _to_torch(stored: StoredArray) -> torch.Tensor:
     return torch.frombuffer(stored.data, dtype=dtype).reshape(stored.shape)
 
 
+def first_non_finite(tree: object) -> str | None:
+    """Name of the first array or tensor of the tree that holds NaN or an infinity."""
+    for name, array in split_tree(tree)[1].items():
+        values = array if isinstance(array, np.ndarray) else array.detach().float().cpu().numpy()
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            return name
+    return None
+
+
 def check_same_arrays(loaded: object, own: object, source: Path) -> None:
     """Refuse a loaded tree whose arrays differ in name, shape or dtype from those it is to replace.
 
