@@ -5,13 +5,14 @@
     python benchmarks/ppo_speed.py --crowd                       # cost per agent-step with 8 and with 1,024 agents
 
 Each measurement is a process of its own; the rounds of both libraries alternate, and ratios are medians over the
-rounds. Stable-Baselines3 runs with fused Adam and with those threads and environment processes that were fastest for it
-in a shorter trial.
+rounds. Each library runs with those threads and worker processes that were fastest for it in a shorter trial, and
+Stable-Baselines3 with fused Adam.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib.util
 import os
 import statistics
@@ -34,28 +35,24 @@ def main() -> None:
     if options.crowd:
         _report_crowd(options.rounds)
         return
-    has_peer = importlib.util.find_spec("stable_baselines3") is not None
+    libraries: list[Library] = ["agents"]
+    if importlib.util.find_spec("stable_baselines3") is not None:
+        libraries.append(PEER)
     for task in [TASKS[name] for name in options.task or TASKS]:
-        orders = [_own_order(task, options.steps)]
-        if has_peer:
-            orders.append(_best_peer_order(task, options.steps))
+        orders = [_best_order(library, task, options.steps) for library in libraries]
         rounds = [[measure(order) for order in orders] for _ in range(options.rounds)]
         _report(task, list(zip(*rounds, strict=True)))
 
 
-def _own_order(task: Task, steps: int) -> Order:
-    """Ours: one thread, and workers only where an environment's step is slow enough for them to pay."""
-    return Order("agents", task, steps, seed=1, threads=1, workers=CORES if task.environment == "HalfCheetah-v5" else 0)
-
-
-def _best_peer_order(task: Task, steps: int) -> Order:
-    """The peer's fastest setting in a trial of a quarter of the steps each."""
+def _best_order(library: Library, task: Task, steps: int) -> Order:
+    """The fastest of a library's settings, in a trial of a quarter of the steps each."""
     settings = [(threads, 0) for threads in sorted({1, CORES})]
     if task.environment == "HalfCheetah-v5":
-        settings.append((1, task.agents))
-    trials = [Order(PEER, task, steps // 4, seed=1, threads=threads, workers=workers) for threads, workers in settings]
-    best = max(trials, key=lambda order: measure(order).steps_per_second)
-    return Order(PEER, task, steps, seed=1, threads=best.threads, workers=best.workers)
+        # Slow enough for worker processes to pay on an idle machine; the peer knows only one an environment.
+        settings.append((1, task.agents if library == PEER else CORES))
+    orders = [Order(library, task, steps, seed=1, threads=threads, workers=workers) for threads, workers in settings]
+    trials = [measure(dataclasses.replace(order, steps=steps // 4)).steps_per_second for order in orders]
+    return orders[trials.index(max(trials))]
 
 
 def _report(task: Task, columns: Sequence[Sequence[Measurement]]) -> None:
