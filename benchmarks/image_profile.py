@@ -44,7 +44,7 @@ def main() -> None:
     environment = VisualSimple1D(AGENTS, side=84)
     ((name, spec),) = environment.behavior_specs.items()
     experiment = load_experiment(EXPERIMENT, load_registry())
-    trainer, _ = make_trainer(experiment, name, experiment.behavior(name), spec, Timers())
+    trainer = make_trainer(experiment, name, experiment.behavior(name), spec, Timers())
     collector = Collector(spec, trainer.rollout_size, 128)
     collector.receive(environment.reset(seed=1).behaviors[name])
 

@@ -24,7 +24,7 @@ def value_of(run: Path, observation: np.ndarray) -> float:
     store = CheckpointStore(run / "checkpoints")
     (name,) = store.behaviors()
     checkpoint = store.load(name, "last")
-    trainer, _ = make_trainer(
+    trainer = make_trainer(
         experiment, name, experiment.behavior(name), spec_from_tree(checkpoint.state["spec"]), Timers()
     )
     trainer.load_policy_state(checkpoint.policy)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agents_core.cli.main import INTERRUPTED
+
 if TYPE_CHECKING:
     from agents_core.training.run import RunResult
-
-INTERRUPTED = 130
 
 
 def report_run(result: RunResult, *, quiet: bool) -> None:

@@ -56,8 +56,8 @@ def hosts_many(section: EnvironmentSection) -> bool:
 
 def make_trainer(
     experiment: Experiment, behavior: str, section: BehaviorSection, spec: BehaviorSpec, timers: Timers
-) -> tuple[Trainer, Mapping[str, RewardSignal]]:
-    """The behavior's trainer and the reward signals it was given."""
+) -> Trainer:
+    """The behavior's trainer, with its reward signals."""
     device = choose_device(experiment)
     signals: dict[str, RewardSignal] = {}
     for name, signal in section.reward_signals.items():
@@ -78,7 +78,7 @@ def make_trainer(
             encoders={name: _chosen_encoder(encoder) for name, encoder in section.encoders.items()},
         )
     )
-    return trainer, signals
+    return trainer
 
 
 def _chosen_encoder(section: Section) -> ChosenEncoder:

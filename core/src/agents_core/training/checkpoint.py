@@ -115,19 +115,6 @@ class CheckpointStore:
             self._of(name).prune(member.step, self._keep)
         return {name: self._of(name).folder / str(member.step) for name, member in written.items()}
 
-    def mark_best(self, behavior: str, step: int) -> None:
-        """Let `best` name a checkpoint that is there.
-
-        Raises:
-            CheckpointSaveError: The disk is full or refuses.
-        """
-        if step not in self.steps(behavior):
-            raise ValueError(f"behavior {behavior!r} has no checkpoint of step {step}")
-        try:
-            self._of(behavior).name_step("best", step)
-        except OSError as error:
-            raise self._explained(error) from error
-
     def behaviors(self) -> list[str]:
         """Behaviors that have a checkpoint, sorted."""
         names = (behavior_name(path.name) for path in children(self.directory) if path.is_dir())

@@ -226,7 +226,7 @@ class _Run:
 
     def _make_learner(self, name: str, spec: BehaviorSpec) -> Learner:
         section = self._experiment.behavior(name)
-        trainer, _ = make_trainer(self._experiment, name, section, spec, self._timers)
+        trainer = make_trainer(self._experiment, name, section, spec, self._timers)
         learner = Learner(
             name,
             section,
