@@ -10,6 +10,7 @@ Field names are shared by NumPy tables on the host (`Columns`) and torch tables 
 | `action.raw` | float32 [n, continuous] | the sample before clipping or squashing; serves log-probabilities only |
 | `action.discrete` | int64 [n, branches] | chosen index of each branch |
 | `action_mask` | bool [n, sum of branches] | True = allowed |
+| `next_action_mask` | as `action_mask` | at the next observation; all True where the episode ended |
 | `log_prob` | float32 [n] | joint log-probability of the action when it was taken |
 | `reward`, `group_reward` | float32 [n] | what the environment gave for the action |
 | `terminated`, `truncated` | bool [n] | the episode ended here: by the task, or cut off by a limit |

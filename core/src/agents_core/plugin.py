@@ -67,7 +67,7 @@ class RewardSignalSpec(ComponentSpec):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferSpec(ComponentSpec):
-    """A buffer for off-policy trainers; `factory(config) -> Buffer`."""
+    """A buffer for off-policy trainers; `factory(BufferContext) -> Buffer`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,30 +4,87 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from agents_core.columns import Batch, Columns
+from agents_core.spec import BehaviorSpec
+
+if TYPE_CHECKING:
+    import torch
+
+ConfigT = TypeVar("ConfigT")
+
+
+@dataclass(frozen=True, slots=True)
+class BufferContext(Generic[ConfigT]):
+    """What a buffer factory is called with.
+
+    Attributes:
+        behavior: Name of the behavior, for messages.
+        config: The buffer's own config model, validated.
+        spec: What the behavior sees and does.
+        device: Where minibatches go.
+        memory_size: Width of `memory.actor`; 0 = transitions have none.
+        max_steps: Length of the run in steps, for schedules.
+    """
+
+    behavior: str
+    config: ConfigT
+    spec: BehaviorSpec
+    device: torch.device
+    memory_size: int
+    max_steps: int
 
 
 class Buffer(ABC):
-    """Keeps transitions and gives back minibatches."""
+    """Keeps transitions and gives back minibatches.
+
+    Transitions of one agent in one episode come in the order of time and without gaps, those of several agents mixed:
+    the `next_obs.<i>` of one is the `obs.<i>` of the agent's next one as long as `episode_id` stays.
+    """
 
     @abstractmethod
     def add(self, transitions: Columns) -> None:
-        """Take in transitions with `next_obs.<i>`, dropping the oldest ones beyond the capacity."""
+        """Take in transitions, dropping the oldest ones beyond the capacity.
+
+        Args:
+            transitions: `obs.<i>`, `next_obs.<i>`, `action.*`, `reward`, `terminated`, `truncated`, `agent_id`,
+                `episode_id` and, where the behavior has them, `action_mask`, `next_action_mask`, `group_reward`,
+                `memory.actor`. The arrays may be reused after the call.
+        """
 
     @abstractmethod
     def sample(self, batch_size: int, generator: np.random.Generator) -> Batch:
-        """A minibatch of `batch_size` transitions on the training device."""
+        """A minibatch of `batch_size` transitions on the training device.
+
+        Returns:
+            The fields that were added, with `row` (int64[n], for `update_priorities`) and, of buffers that do not
+            sample uniformly, `weight` (float32[n], importance weights, at most 1).
+        """
+
+    @abstractmethod
+    def sample_sequences(self, count: int, length: int, generator: np.random.Generator) -> Batch:
+        """Pieces of episodes, for n-step returns and for policies with memory.
+
+        Returns:
+            `count * length` rows, sequence by sequence, as of `sample`; and `is_valid` (bool[n]): False where the
+            episode ended, or its newest transition came, before `length` rows. The first row of each is valid.
+        """
+
+    def update_priorities(self, rows: torch.Tensor, errors: torch.Tensor) -> None:  # noqa: B027
+        """Tell the buffer the absolute temporal-difference error, float32[n], of sampled rows."""
 
     @abstractmethod
     def __len__(self) -> int:
         """Transitions that can be sampled."""
 
     @abstractmethod
-    def state_dict(self) -> dict[str, Any]: ...
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to continue: contents, order and priorities."""
 
     @abstractmethod
-    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` gave."""

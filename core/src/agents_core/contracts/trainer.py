@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import numpy as np
 
 from agents_core.columns import Columns
+from agents_core.contracts.buffer import Buffer
 from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.contracts.policy import Policy
 from agents_core.contracts.reward_signal import RewardSignal
@@ -59,15 +60,17 @@ class Trainer(ABC):
 
     Attributes:
         needs: `trajectories`: `process` gets `Trajectories` of at least `rollout_size` rows, all acted by the same
-            policy. `transitions`: `process` gets `Columns` with `next_obs.<i>`, once each agent's next observation
-            is there.
+            policy. `transitions`: `process` gets `Columns` with `next_obs.<i>` (and `next_action_mask` where there
+            are masks), once each agent's next observation is there.
         rollout_size: Rows that a trainer of trajectories wants at once.
         policy: What acts; `update` changes it in place.
+        buffer: What a trainer of transitions samples from; saved apart from the trainer's own state.
     """
 
     needs: Needs
     rollout_size: int = 0
     policy: Policy
+    buffer: Buffer | None = None
 
     @abstractmethod
     def process(self, experience: Trajectories | Columns, step: int) -> None:
