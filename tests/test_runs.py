@@ -10,7 +10,7 @@ import agents_core
 import numpy as np
 import pytest
 from agents_core.errors import EnvironmentFailedError, NonFiniteError, UserError
-from agents_core.training.run import RunResult
+from agents_core.training.run_options import RunResult
 from safetensors.numpy import load_file
 
 
@@ -249,7 +249,8 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path, monkeypatch
 def test_init_from_starts_with_the_weights_at_step_0(tmp_path: Path) -> None:
     from agents_core.config import load_experiment
     from agents_core.registry import load_registry
-    from agents_core.training.run import RunOptions, train
+    from agents_core.training.run import train
+    from agents_core.training.run_options import RunOptions
 
     run(toy(), tmp_path, "first")
     registry = load_registry()

@@ -16,8 +16,8 @@ from agents_core.errors import UserError
 from agents_core.registry import load_registry
 from agents_core.spec import BehaviorSpec
 from agents_core.training.policies import load_policies
-from agents_core.training.run import RunOptions, RunResult
 from agents_core.training.run import train as _train
+from agents_core.training.run_options import RunOptions, RunResult
 
 
 def train(

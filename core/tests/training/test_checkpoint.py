@@ -143,6 +143,16 @@ def test_what_is_not_there_is_refused_with_what_is(tmp_path: Path) -> None:
             store.load("walker", which)
 
 
+def test_where_the_best_checkpoint_was_removed_by_hand_the_last_one_is_read(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    save(store, 10, 1.0, best=["a"])
+    save(store, 20, 2.0)
+    shutil.rmtree(tmp_path / "checkpoints" / "a" / "10")
+    assert store.load("a").step == 20
+    with pytest.raises(UserError, match="no checkpoint 'best'"):
+        store.load("a", "best")
+
+
 def test_the_newest_checkpoints_and_the_best_are_kept(tmp_path: Path) -> None:
     store = store_in(tmp_path, keep=2)
     for step in (10, 20, 30, 40, 50):

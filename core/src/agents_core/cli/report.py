@@ -13,7 +13,7 @@ import click
 from agents_core.cli.main import INTERRUPTED
 
 if TYPE_CHECKING:
-    from agents_core.training.run import RunResult
+    from agents_core.training.run_options import RunResult
 
 
 def report_run(result: RunResult, *, quiet: bool) -> None:

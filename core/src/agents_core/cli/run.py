@@ -76,7 +76,8 @@ def run(
         raise click.UsageError("--inference needs --init-from RUN, whose weights act in a new run")
     from agents_core.cli.report import report_run
     from agents_core.config import load_experiment
-    from agents_core.training.run import RunOptions, train
+    from agents_core.training.run import train
+    from agents_core.training.run_options import RunOptions
 
     flags = {"seed": seed, "environment.num_envs": num_envs, "torch.device": device}
     given = [f"{key}={value}" for key, value in flags.items() if value is not None]

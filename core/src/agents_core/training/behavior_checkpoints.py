@@ -138,7 +138,9 @@ class BehaviorCheckpoints:
 
     def _find(self, which: str | int | None) -> Path:
         if which is None:
-            which = "last" if self.named_step("best") is None else "best"
+            best = self.named_step("best")
+            is_there = best is not None and any(path.is_dir() for path in (self._path(best), self._old(best)))
+            which = "best" if is_there else "last"
         step = self.named_step(which) if which in ("best", "last") else which
         if isinstance(step, str) and step.isdecimal():
             step = int(step)

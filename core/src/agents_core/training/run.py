@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents_core.config import Experiment, load_experiment
@@ -21,57 +20,17 @@ from agents_core.training.checkpoint import CheckpointStore
 from agents_core.training.checkpoint_files import Checkpoint
 from agents_core.training.clock import RunClock
 from agents_core.training.evaluator import Evaluator
+from agents_core.training.failures import explained_failures
 from agents_core.training.learner import Learner, check_spec, spec_from_tree
 from agents_core.training.loop import TrainingLoop
 from agents_core.training.recorder import Recorder
 from agents_core.training.run_directory import RunDirectory, Status
+from agents_core.training.run_options import RunOptions, RunResult
 from agents_core.training.state_tree import check_same_arrays
 from agents_core.training.stop import StopSignal
 from agents_core.training.versions import core_versions, plugin_versions
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a run is made, beside its experiment.
-
-    Attributes:
-        results: Folder that the run directory is made in.
-        run_id: Name of the run; None = from trainer, environment and time.
-        resume: Continue the run `run_id` from its last checkpoint.
-        force: Replace the run `run_id` if there is one.
-        init_from: Run directory or run id whose weights to start from.
-        inference: Only act.
-        quiet: Print nothing.
-    """
-
-    results: Path = Path("results")
-    run_id: str | None = None
-    resume: bool = False
-    force: bool = False
-    init_from: str | None = None
-    inference: bool = False
-    quiet: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """How a run ended.
-
-    Attributes:
-        directory: The run directory.
-        status: `finished` or `interrupted`.
-        behaviors: As in summary.json: steps, episodes, mean_return, steps_per_second of each.
-        evaluations: Mean return of each behavior's best evaluation.
-        note: What to say instead, where there was nothing to do.
-    """
-
-    directory: Path
-    status: str
-    behaviors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
-    evaluations: Mapping[str, float] = field(default_factory=dict)
-    note: str = ""
 
 
 def train(experiment: Experiment, registry: Registry, options: RunOptions) -> RunResult:
@@ -131,7 +90,7 @@ class _Run:
     def train(self) -> RunResult:
         """Make everything, train, and put everything away again."""
         self._experiment.require_files()
-        with ExitStack() as stack:
+        with explained_failures(self._registry), ExitStack() as stack:
             stop = stack.enter_context(StopSignal())
             if self._resumed is not None:
                 stack.enter_context(self._resumed)
@@ -226,15 +185,20 @@ class _Run:
 
     def _make_learner(self, name: str, spec: BehaviorSpec) -> Learner:
         section = self._experiment.behavior(name)
-        trainer = make_trainer(self._experiment, name, section, spec, self._timers)
-        learner = Learner(
-            name,
-            section,
-            spec,
-            trainer,
-            started_at=self._clock.working_seconds,
-            acts_only=self._options.inference,
-        )
+        try:
+            trainer = make_trainer(self._experiment, name, section, spec, self._timers)
+            learner = Learner(
+                name,
+                section,
+                spec,
+                trainer,
+                started_at=self._clock.working_seconds,
+                acts_only=self._options.inference,
+            )
+        except MemoryError as error:
+            raise UserError(
+                f"behavior '{name}': there is not enough memory for its buffers and networks: {error}"
+            ) from error
         checkpoint = self._initial.get(name)
         if checkpoint is not None:
             check_spec(name, spec_from_tree(checkpoint.state["spec"]), spec)
