@@ -155,8 +155,8 @@ class MemoryConfig(ConfigModel):
         return self
 
 
-class NetworkConfig(ConfigModel):
-    """The `network:` section of a behavior."""
+class BodyConfig(ConfigModel):
+    """What turns observations into features; the `network:` section of parts that have a network of their own."""
 
     hidden_units: int = Field(default=128, ge=1, le=8192, description="Width of each hidden layer.")
     num_layers: int = Field(default=2, ge=1, le=16, description="Hidden layers.")
@@ -166,10 +166,15 @@ class NetworkConfig(ConfigModel):
     normalize: bool = Field(
         default=False, description="Normalise vector observations by their running mean and deviation."
     )
-    shared: bool = Field(default=False, description="Let actor and critic share the body.")
     initialization: Literal["orthogonal", "kaiming"] = Field(
         default="orthogonal", description="How first weights are drawn: orthogonal, or normal by Kaiming He's rule."
     )
+
+
+class NetworkConfig(BodyConfig):
+    """The `network:` section of a behavior."""
+
+    shared: bool = Field(default=False, description="Let actor and critic share the body.")
     memory: MemoryConfig | None = Field(
         default=None, description="Recurrent layer of actor and critic, one each (one in all if `shared`); null = none."
     )

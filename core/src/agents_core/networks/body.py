@@ -12,7 +12,7 @@ from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.networks.encoders.choice import build_encoder, width_of
 from agents_core.networks.initialisation import Initialiser
 from agents_core.networks.normaliser import RunningNormaliser
-from agents_core.options import NetworkConfig
+from agents_core.options import BodyConfig
 from agents_core.spec import BehaviorSpec
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -23,7 +23,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def build_normalisers(
-    spec: BehaviorSpec, config: NetworkConfig, device: torch.device
+    spec: BehaviorSpec, config: BodyConfig, device: torch.device
 ) -> tuple[RunningNormaliser | None, ...]:
     """For each observation its normaliser, or None where it has none: `normalize` is about vectors only."""
     return tuple(
@@ -49,7 +49,7 @@ class Body(nn.Module):
     def __init__(
         self,
         spec: BehaviorSpec,
-        config: NetworkConfig,
+        config: BodyConfig,
         encoders: Mapping[str, ChosenEncoder],
         normalisers: Sequence[RunningNormaliser | None],
         generator: torch.Generator,

@@ -16,7 +16,7 @@ from agents_core.networks.encoders.entities import make_entities
 from agents_core.networks.encoders.images import make_fully_connected, make_simple, make_symbolic
 from agents_core.networks.encoders.pixels import SMALLEST_SIDES
 from agents_core.networks.encoders.vector import VectorEncoder
-from agents_core.options import NetworkConfig
+from agents_core.options import BodyConfig
 from agents_core.spec import BehaviorSpec, ObservationSpec
 
 LARGEST_GRID = 32
@@ -65,7 +65,7 @@ def default_encoder(observation: ObservationSpec) -> ChosenEncoder | None:
 
 
 def build_encoder(
-    observation: ObservationSpec, chosen: ChosenEncoder | None, network: NetworkConfig, generator: torch.Generator
+    observation: ObservationSpec, chosen: ChosenEncoder | None, network: BodyConfig, generator: torch.Generator
 ) -> nn.Module:
     """The encoder of an observation: the chosen one, else its default.
 
