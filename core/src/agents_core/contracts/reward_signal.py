@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from agents_core.columns import Batch
+from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.schedules import Schedule
 from agents_core.spec import BehaviorSpec
 
@@ -28,8 +29,12 @@ class RewardSignalContext(Generic[ConfigT]):
         config: The signal's own config model, validated.
         spec: What the behavior sees and does.
         device: Where batches are and networks go.
-        seed: Source of all randomness of the signal; spawn generators from it.
+        seed: Source of all randomness of the signal: `np.random.default_rng(seed)` is a generator of numbers,
+            `agents_core.networks.initialisation.torch_generator(seed)` one of first weights; where both are needed,
+            give each its own child from `seed.spawn(2)`. Global generators are never used.
         max_steps: Length of the run in steps, for schedules.
+        encoders: Encoders that the experiment chooses for the behavior's observations, by name; a network of the
+            signal uses them too, see `agents_core.networks.features`.
     """
 
     name: str
@@ -38,14 +43,26 @@ class RewardSignalContext(Generic[ConfigT]):
     device: torch.device
     seed: np.random.SeedSequence
     max_steps: int
+    encoders: Mapping[str, ChosenEncoder] = field(default_factory=dict)
 
 
 class RewardSignal(ABC):
     """Gives every transition a reward of its own; the trainer learns one value and one advantage for each signal.
 
+    One instance serves one behavior, under any trainer. All three methods get a `Batch` (see `agents_core.columns`) on
+    the context's device, which they must leave as it is, with `obs.<i>`, `next_obs.<i>`, `action.continuous` and
+    `action.discrete` (what was executed), `reward`, `terminated`, `truncated` and, where the behavior has them,
+    `action_mask` and `group_reward`. `next_obs.<i>` is what the same agent saw next; where its episode ended, the last
+    thing it saw there, never the start of the next episode. A row is one decision of one agent: who has just appeared
+    has none yet.
+
+    - On-policy, for each rollout: `observe` and `evaluate` once, then `update` in each minibatch of every epoch.
+    - Off-policy, for each new transition: `observe` once. For each sampled minibatch: `evaluate` and `update`. The same
+      transition may come many times, in any company and long after it was observed.
+
     Attributes:
-        strength: Factor on the reward in the policy's objective. A constant 0 means: evaluated, trained and logged,
-            but no value head and no part in any loss.
+        strength: Factor on the reward in the policy's objective; the trainer applies it. A constant 0 means:
+            evaluated, trained and logged, but no value head and no part in any loss.
         gamma: Discount of this signal's return.
         ignores_termination: Whether value continues across the end of an episode.
     """
@@ -55,18 +72,36 @@ class RewardSignal(ABC):
     ignores_termination: bool = False
 
     def observe(self, batch: Batch) -> None:  # noqa: B027
-        """See every new transition exactly once, before it is evaluated. Counts and normalisers change only here."""
+        """See every new transition exactly once, before it is evaluated. Counts and normalisers change only here.
+
+        Args:
+            batch: Also with `agent_id` and `episode_id`, int64[n]. Transitions of one agent come in the order of time
+                over all calls, those of different agents mixed; a call may bring one row or a whole rollout.
+        """
 
     @abstractmethod
     def evaluate(self, batch: Batch) -> torch.Tensor:
-        """Reward of each transition, float32[n], not yet scaled by `strength`. Pure: changes nothing."""
+        """Reward of each transition, float32[n], not yet scaled by `strength`.
+
+        Pure: it changes nothing, and the reward of a row does not depend on the other rows of the batch.
+        """
 
     def update(self, minibatch: Batch) -> dict[str, float]:  # noqa: ARG002
-        """Train on one minibatch of the policy's own loop; return statistics, logged as `reward/<name>/<key>`."""
+        """Train on one minibatch with an optimiser of the signal's own.
+
+        The policy's steps may end early (`target_kl`), those of signals do not. The policy's own networks are out of
+        reach. A trainer may skip the call for signals that do not override it.
+
+        Returns:
+            Statistics, averaged over the minibatches and logged as `reward/<name>/<key>`.
+        """
         return {}
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to continue, as a tree of plain values, arrays and tensors."""
+        """Everything needed to continue, as a tree of plain values, arrays and tensors.
+
+        Networks, optimisers and generators too; as copies, which do not change when the signal goes on.
+        """
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

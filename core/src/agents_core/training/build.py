@@ -59,10 +59,11 @@ def make_trainer(
 ) -> Trainer:
     """The behavior's trainer, with its reward signals."""
     device = choose_device(experiment)
+    encoders = {name: _chosen_encoder(encoder) for name, encoder in section.encoders.items()}
     signals: dict[str, RewardSignal] = {}
     for name, signal in section.reward_signals.items():
         seed = named_seed(experiment.seed, "reward_signal", behavior, name)
-        context = RewardSignalContext(name, signal.config, spec, device, seed, section.max_steps)
+        context = RewardSignalContext(name, signal.config, spec, device, seed, section.max_steps, encoders)
         signals[name] = signal.component.load_factory()(context)
     trainer: Trainer = section.trainer.component.load_factory()(
         TrainerContext(
@@ -75,7 +76,7 @@ def make_trainer(
             device=device,
             seed=named_seed(experiment.seed, "trainer", behavior),
             timers=timers,
-            encoders={name: _chosen_encoder(encoder) for name, encoder in section.encoders.items()},
+            encoders=encoders,
         )
     )
     return trainer
