@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from agents_core.plugin import EncoderSpec, RewardSignalSpec, StatsWriterSpec, WorkerPoolSpec, hookimpl
+from agents_core.plugin import (
+    DemonstrationFormatSpec,
+    EncoderSpec,
+    RewardSignalSpec,
+    StatsWriterSpec,
+    WorkerPoolSpec,
+    hookimpl,
+)
 
 
 @hookimpl
@@ -96,4 +103,17 @@ def agents_encoders() -> list[EncoderSpec]:
             factory="agents_core.networks.encoders.entities:make_entities",
             observation_kinds=("entities",),
         ),
+    ]
+
+
+@hookimpl
+def agents_demonstration_formats() -> list[DemonstrationFormatSpec]:
+    return [
+        DemonstrationFormatSpec(
+            name="hdf5",
+            summary="Demonstrations in HDF5 files of our own",
+            config="agents_core.demonstrations.hdf5_config:Hdf5Config",
+            factory="agents_core.demonstrations.hdf5:Hdf5Demonstrations",
+            suffixes=(".h5", ".hdf5"),
+        )
     ]

@@ -1,0 +1,33 @@
+"""Demonstrations: loading, fitting to what a policy sees and does, sampling, recording."""
+
+from __future__ import annotations
+
+from agents_core.contracts.demonstration import (
+    Demonstration,
+    DemonstrationError,
+    DemonstrationFormat,
+    DemonstrationFormatContext,
+    RecordSummary,
+)
+from agents_core.demonstrations.checks import check_demonstration
+from agents_core.demonstrations.fitting import fitted
+from agents_core.demonstrations.joining import joined
+from agents_core.demonstrations.loading import append_demonstration, load_demonstrations, write_demonstration
+from agents_core.demonstrations.sampling import DemonstrationSampler
+from agents_core.demonstrations.writing import written_aside
+
+__all__ = [
+    "Demonstration",
+    "DemonstrationError",
+    "DemonstrationFormat",
+    "DemonstrationFormatContext",
+    "DemonstrationSampler",
+    "RecordSummary",
+    "append_demonstration",
+    "check_demonstration",
+    "fitted",
+    "joined",
+    "load_demonstrations",
+    "write_demonstration",
+    "written_aside",
+]

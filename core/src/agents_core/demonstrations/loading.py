@@ -1,0 +1,117 @@
+"""From what a user names, a file, a folder, a list or `format:name`, to one demonstration."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agents_core.contracts.demonstration import Demonstration, DemonstrationError, DemonstrationFormat
+from agents_core.demonstrations.checks import check_demonstration
+from agents_core.demonstrations.fitting import fitted
+from agents_core.demonstrations.formats import Source, check_options, find_sources, make_format, target_of
+from agents_core.demonstrations.joining import joined
+from agents_core.registry import load_registry
+from agents_core.spec import BehaviorSpec
+
+if TYPE_CHECKING:
+    from agents_core.registry import Registry
+
+_log = logging.getLogger(__name__)
+
+SourceName = str | Path
+
+
+def load_demonstrations(
+    sources: SourceName | Sequence[SourceName],
+    *,
+    spec: BehaviorSpec | None = None,
+    registry: Registry | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Demonstration:
+    """The episodes of all sources as one demonstration; what a file's reader warns of is logged.
+
+    Args:
+        sources: A file, a folder (every file in it whose suffix a format has, by name) or `format:name`, such as
+            `minari:D4RL/door/human-v2`; or a list of these, read in its order.
+        spec: What a policy sees and does; None = that of the first source.
+        registry: Where formats are found; None = what is installed.
+        options: For the formats, by the keys of their config models.
+
+    Raises:
+        DemonstrationError: A source is missing, damaged, empty or of another spec.
+    """
+    named = [sources] if isinstance(sources, str | Path) else list(sources)
+    if not named:
+        raise DemonstrationError("no demonstration is named; give at least one file or folder")
+    registry = registry or load_registry()
+    found = [source for name in named for source in find_sources(name, registry)]
+    check_options(options or {}, found)
+    parts: list[Demonstration] = []
+    for source in found:
+        part = _read(source, options or {})
+        spec = spec or part.spec
+        parts.append(fitted(part, spec, source.label))
+    return joined(parts)
+
+
+def write_demonstration(
+    target: SourceName,
+    demonstration: Demonstration,
+    *,
+    registry: Registry | None = None,
+    options: Mapping[str, object] | None = None,
+    force: bool = False,
+) -> None:
+    """Write a demonstration in the format that the target's suffix or prefix names.
+
+    Args:
+        target: A file or `format:name`.
+        demonstration: What to write.
+        registry: Where formats are found; None = what is installed.
+        options: For the format, by the keys of its config model.
+        force: Replace what is there.
+
+    Raises:
+        DemonstrationError: The target is there already, no format has its suffix, or the format cannot hold it.
+    """
+    source, opened = _open(target, registry, options)
+    if opened.exists(source.name) and not force:
+        raise DemonstrationError(f"{source.label}: it is there already; --force replaces it")
+    opened.write(source.name, demonstration)
+
+
+def append_demonstration(
+    target: SourceName,
+    demonstration: Demonstration,
+    *,
+    registry: Registry | None = None,
+    options: Mapping[str, object] | None = None,
+) -> None:
+    """Add episodes to a file, or begin it.
+
+    Raises:
+        DemonstrationError: The format cannot, or the file holds another spec.
+    """
+    source, opened = _open(target, registry, options)
+    if opened.exists(source.name):
+        opened.append(source.name, demonstration)
+    else:
+        opened.write(source.name, demonstration)
+
+
+def _open(
+    target: SourceName, registry: Registry | None, options: Mapping[str, object] | None
+) -> tuple[Source, DemonstrationFormat]:
+    source = target_of(target, registry or load_registry())
+    check_options(options or {}, [source])
+    return source, make_format(source.format, options or {})
+
+
+def _read(source: Source, options: Mapping[str, Any]) -> Demonstration:
+    demonstration = make_format(source.format, options).read(source.name)
+    for warning in demonstration.warnings:
+        _log.warning("%s", warning)
+    check_demonstration(demonstration, source.label)
+    return demonstration
