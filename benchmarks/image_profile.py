@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import torch
 from agents_core.config import load_experiment
-from agents_core.experience.collector import Collector
+from agents_core.experience.collector import TrajectoryCollector
 from agents_core.registry import load_registry
 from agents_core.testing.image_toys import VisualSimple1D
 from agents_core.timers import Timers
@@ -45,7 +45,7 @@ def main() -> None:
     ((name, spec),) = environment.behavior_specs.items()
     experiment = load_experiment(EXPERIMENT, load_registry())
     trainer = make_trainer(experiment, name, experiment.behavior(name), spec, Timers())
-    collector = Collector(spec, trainer.rollout_size, 128)
+    collector = TrajectoryCollector(spec, trainer.rollout_size, 128)
     collector.receive(environment.reset(seed=1).behaviors[name])
 
     def collect() -> None:

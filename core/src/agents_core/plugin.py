@@ -54,10 +54,12 @@ class TrainerSpec(ComponentSpec):
     Attributes:
         quickstart: `package:file` of an experiment YAML that `agents run --plugin NAME` runs on its own.
         offline: Whether it can train without an environment.
+        buffer: Buffer that it samples from where the experiment names none; None = it has no `buffer` option.
     """
 
     quickstart: str | None = None
     offline: bool = False
+    buffer: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from agents_core.contracts.environment import Actions, BehaviorSteps, DecisionSteps, TerminalSteps
-from agents_core.experience.collector import Collector
+from agents_core.experience.collector import TrajectoryCollector
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.ragged import Ragged
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ragged_world import RaggedWorld
 
 SPEC = BehaviorSpec((ObservationSpec("vector", (1,)),), ActionSpec(discrete_branches=(5,)))
 
@@ -78,43 +79,6 @@ class NaiveCollector:
         return taken
 
 
-class RaggedWorld:
-    """Agents that come, ask at different times, end, and return under the same id at once or later."""
-
-    def __init__(self, seed: int, agents: int, steady: bool) -> None:
-        self.random = np.random.default_rng(seed)
-        self.alive: set[int] = set()
-        self.agents = agents
-        self.asking = 1.0 if steady else 0.8
-        self.arriving = 1.0 if steady else 0.3
-        self.counter = 0
-
-    def steps(self) -> BehaviorSteps:
-        ended = [agent for agent in sorted(self.alive) if self.random.random() < 0.15]
-        self.alive -= set(ended)
-        asking = [agent for agent in sorted(self.alive) if self.random.random() < self.asking]
-        absent = [agent for agent in range(self.agents) if agent not in self.alive]
-        asking += [agent for agent in absent if self.random.random() < self.arriving]
-        self.alive |= set(asking)
-        if self.asking < 1:
-            self.random.shuffle(asking)
-        asking = sorted(asking) if self.asking == 1 else asking
-        truncated = self.random.random(len(ended)) < 0.5
-        return BehaviorSteps(
-            DecisionSteps(np.array(asking, np.int64), self.observations(len(asking)), self.rewards(len(asking))),
-            TerminalSteps(
-                np.array(ended, np.int64), self.observations(len(ended)), self.rewards(len(ended)), truncated
-            ),
-        )
-
-    def observations(self, count: int) -> tuple[np.ndarray, ...]:
-        self.counter += count
-        return (np.arange(self.counter - count, self.counter, dtype=np.float32)[:, None],)
-
-    def rewards(self, count: int) -> np.ndarray:
-        return self.random.normal(size=count).astype(np.float32)
-
-
 def as_lists(trajectories: object) -> list[tuple[list[tuple[float, int, float]], float, str]]:
     columns = trajectories.columns
     result = []
@@ -140,7 +104,7 @@ def test_trajectories_and_episodes_equal_a_naive_implementation(
     seed: int, agents: int, time_horizon: int, rollout_size: int, steady: bool
 ) -> None:
     world, naive = RaggedWorld(seed, agents, steady), NaiveCollector(time_horizon)
-    collector = Collector(SPEC, rollout_size, time_horizon)
+    collector = TrajectoryCollector(SPEC, rollout_size, time_horizon)
     random = np.random.default_rng(seed)
     for _ in range(60):
         steps = world.steps()
@@ -160,7 +124,7 @@ def test_trajectories_and_episodes_equal_a_naive_implementation(
 
 
 def test_an_agent_removed_in_the_step_of_its_last_reward_ends_terminated_with_that_reward() -> None:
-    collector = Collector(SPEC, 8, 8)
+    collector = TrajectoryCollector(SPEC, 8, 8)
     one, none = np.array([3], np.int64), np.empty(0, np.int64)
     seen = lambda value, n=1: (np.full((n, 1), value, np.float32),)  # noqa: E731
     nobody = TerminalSteps(none, seen(0, 0), np.empty(0, np.float32), np.empty(0, np.bool_))
@@ -175,7 +139,7 @@ def test_an_agent_removed_in_the_step_of_its_last_reward_ends_terminated_with_th
 
 @pytest.mark.parametrize("with_mask", [True, False])
 def test_masks_that_come_and_go_never_leave_stale_rows(with_mask: bool) -> None:
-    collector = Collector(SPEC, 1, 8)
+    collector = TrajectoryCollector(SPEC, 1, 8)
     ids = np.array([0], np.int64)
     nobody = TerminalSteps(ids[:0], (np.empty((0, 1), np.float32),), np.empty(0, np.float32), np.empty(0, np.bool_))
     mask = np.array([[True, False, True, False, True]])
@@ -193,7 +157,7 @@ def test_agents_keep_their_memory_while_others_come_and_go_and_lose_it_with_thei
     environment = Ragged(12)
     steps = environment.reset(seed=3)
     (spec,) = environment.behavior_specs.values()
-    collector = Collector(spec, 64, 16, memory_size=2)
+    collector = TrajectoryCollector(spec, 64, 16, memory_size=2)
     rows = 0
     for _ in range(400):
         if "Ragged" not in steps.behaviors:
@@ -218,7 +182,7 @@ def test_agents_keep_their_memory_while_others_come_and_go_and_lose_it_with_thei
 
 
 def test_without_memory_there_is_no_column_of_it() -> None:
-    collector = Collector(SPEC, 1, 8)
+    collector = TrajectoryCollector(SPEC, 1, 8)
     ids = np.array([0], np.int64)
     nobody = TerminalSteps(ids[:0], (np.empty((0, 1), np.float32),), np.empty(0, np.float32), np.empty(0, np.bool_))
     for _ in range(2):

@@ -10,7 +10,7 @@ from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.contracts.environment import Actions, BehaviorSteps, Environment
 from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
 from agents_core.contracts.trainer import TrainerContext
-from agents_core.experience.collector import Collector
+from agents_core.experience.collector import TrajectoryCollector
 from agents_core.learning.extrinsic import ExtrinsicReward
 from agents_core.learning.extrinsic_config import ExtrinsicConfig
 from agents_core.options import NetworkConfig
@@ -61,7 +61,8 @@ class Loop:
         self.trainer = trainer
         steps = environment.reset(seed=1).behaviors
         (self.behavior,) = environment.behavior_specs
-        self.collector = Collector(trainer.policy.spec, trainer.rollout_size, time_horizon, trainer.policy.memory_size)
+        policy = trainer.policy
+        self.collector = TrajectoryCollector(policy.spec, trainer.rollout_size, time_horizon, policy.memory_size)
         self._receive(steps)
         self.returns: list[float] = []
         self.stats: dict[str, float] = {}

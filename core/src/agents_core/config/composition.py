@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agents_core.config.additions import DEFAULT_SIGNAL
@@ -21,6 +22,8 @@ COMPOSED = ("environment", "behaviors", "stats")
 """Keys of the experiment whose sections components fill."""
 ENVIRONMENT_KEYS = ("type", "num_envs", "workers")
 BEHAVIOR_KEYS = ("trainer", "reward_signals", "network.encoders")
+BUFFER_KEY = "buffer"
+"""Key of a trainer's section that names the buffer it samples from."""
 ALWAYS_WRITTEN = "jsonl"
 """The stats writer that is on whatever `stats:` says."""
 
@@ -117,7 +120,7 @@ def _read_behavior(
     place = Place(path, position, None, BEHAVIOR_KEYS, elsewhere)
     encoders = _read_encoders(entry, path, reader)
     scope = reader.model(ScopeConfig, _without(entry, BEHAVIOR_KEYS), place)
-    trainer = None if is_fragment else _read_trainer(entry, place, reader)
+    trainer, buffer = (None, None) if is_fragment else _read_trainer(entry, place, reader)
     signals = _read_reward_signals(entry, path, position, reader)
     if scope is None or trainer is None:
         return None
@@ -129,6 +132,7 @@ def _read_behavior(
         trainer=trainer,
         reward_signals=signals,
         encoders=encoders,
+        buffer=buffer,
     )
 
 
@@ -147,22 +151,41 @@ def _without(table: Table, keys: Sequence[str]) -> Table:
 def _paths_of_keys(entry: Table, path: KeyPath, reader: SectionReader) -> dict[str, str]:
     """Where each key of a behavior belongs, for those that were written one level too high or too low."""
     trainer = entry.values.get("trainer")
-    own = reader.known_keys("trainer", trainer) if isinstance(trainer, Table) else ()
+    own = (*reader.known_keys("trainer", trainer), BUFFER_KEY) if isinstance(trainer, Table) else ()
     paths = {key: (*path, "trainer", key) for key in own}
     paths |= {key: (*path, "network", key) for key in (*fields_by_key(NetworkConfig), "encoders")}
     paths |= {key: (*path, key) for key in fields_by_key(ScopeConfig)}
     return {key: show_path(full) for key, full in paths.items()}
 
 
-def _read_trainer(entry: Table, behavior: Place, reader: SectionReader) -> Section | None:
+def _read_trainer(entry: Table, behavior: Place, reader: SectionReader) -> tuple[Section | None, Section | None]:
+    """The trainer, and the buffer of one that samples from one."""
     example = "a section, such as {type: ppo}"
     table = reader.table(entry, "trainer", behavior.path, example)
     path = (*behavior.path, "trainer")
-    if table is not None:
-        return reader.section("trainer", table, Place(path, entry.keys["trainer"], elsewhere=behavior.elsewhere))
-    if "trainer" not in entry.values or is_removed(entry.values["trainer"]):
-        reader.refuse(behavior.position, path, f"missing; expected {example} with {reader.choices('trainer')}")
-    return None
+    if table is None:
+        if "trainer" not in entry.values or is_removed(entry.values["trainer"]):
+            reader.refuse(behavior.position, path, f"missing; expected {example} with {reader.choices('trainer')}")
+        return None, None
+    place = Place(path, entry.keys["trainer"], elsewhere=behavior.elsewhere)
+    named = reader.component("trainer", table, place)
+    if named is None:
+        return None, None
+    type_, component = named
+    default = component.spec.buffer if isinstance(component.spec, TrainerSpec) else None
+    core_keys = ("type",) if default is None else ("type", BUFFER_KEY)
+    config = reader.options(component, table.without(*core_keys), replace(place, other_keys=core_keys))
+    buffer = None if default is None else _read_buffer(table, place, reader, default)
+    return None if config is None else Section(type_, component, config), buffer
+
+
+def _read_buffer(trainer: Table, place: Place, reader: SectionReader, default: str) -> Section | None:
+    """The buffer that a trainer's section names, else the trainer's own choice."""
+    expected = "a section with `type`, such as {type: replay}"
+    table = reader.table(trainer, BUFFER_KEY, place.path, expected)
+    position = trainer.keys.get(BUFFER_KEY, place.position)
+    inner = Place((*place.path, BUFFER_KEY), position)
+    return reader.section("buffer", empty_table(position) if table is None else table, inner, default)
 
 
 def _read_reward_signals(entry: Table, path: KeyPath, position: Position, reader: SectionReader) -> dict[str, Section]:

@@ -11,7 +11,7 @@ from agents_core.registry import Component
 INTEGER = r"^[-+]?(0|[1-9][0-9]*(_[0-9]+)*)(\.0*)?([eE]\+?[0-9]+)?$"
 NUMBER = r"^[-+]?((0|[1-9][0-9]*(_[0-9]+)*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 _OPEN_BEHAVIOR = f"{BEHAVIOR} with local plugins"
-_NULLABLE = (BEHAVIOR, "trainer.", "reward-signal.")
+_NULLABLE = (BEHAVIOR, "trainer.", "reward-signal.", "buffer.")
 
 
 def export(components: Iterable[Component], problems: list[str]) -> JsonSchema:

@@ -53,6 +53,7 @@ class BehaviorSection:
         summary_freq: Steps between two summaries.
         reward_signals: By name; at least one.
         encoders: `network.encoders`: chosen ones by observation name.
+        buffer: `trainer.buffer`, of trainers that sample from one.
     """
 
     max_steps: int
@@ -62,6 +63,7 @@ class BehaviorSection:
     trainer: Section
     reward_signals: Mapping[str, Section]
     encoders: Mapping[str, Section] = field(default_factory=dict)
+    buffer: Section | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +150,15 @@ def _write_behavior(section: BehaviorSection) -> dict[str, Any]:
     network = section.network.model_dump(mode="json")
     if section.encoders:
         network["encoders"] = {name: _write_typed(encoder) for name, encoder in section.encoders.items()}
+    trainer = _write_typed(section.trainer)
+    if section.buffer is not None:
+        trainer["buffer"] = _write_typed(section.buffer)
     return {
         "max_steps": section.max_steps,
         "time_horizon": section.time_horizon,
         "summary_freq": section.summary_freq,
         "network": network,
-        "trainer": _write_typed(section.trainer),
+        "trainer": trainer,
         "reward_signals": {name: _write_named(name, signal) for name, signal in section.reward_signals.items()},
     }
 

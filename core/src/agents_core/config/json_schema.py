@@ -11,12 +11,20 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from agents_core.config.models import GeneralConfig, InstancesConfig, ScopeConfig
 from agents_core.errors import UserError
 from agents_core.options import ConfigModel, NetworkConfig, write_schedule
-from agents_core.plugin import Kind
+from agents_core.plugin import Kind, TrainerSpec
 from agents_core.registry import Component
 from agents_core.schedules import Schedule
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-CONFIGURED: tuple[Kind, ...] = ("environment", "worker-pool", "trainer", "reward-signal", "stats-writer", "encoder")
+CONFIGURED: tuple[Kind, ...] = (
+    "environment",
+    "worker-pool",
+    "trainer",
+    "reward-signal",
+    "buffer",
+    "stats-writer",
+    "encoder",
+)
 """Kinds of component that have sections in an experiment."""
 
 JsonSchema = dict[str, Any]
@@ -105,9 +113,12 @@ def _root(
         if component.kind == "environment":
             own = {**section["properties"], **instances["properties"], "workers": pools}
             section = {**section, "properties": own, "required": ["type", *section.get("required", ())]}
-        elif component.kind in ("trainer", "reward-signal"):
+        elif component.kind in ("trainer", "reward-signal", "buffer"):
             # What a behavior lacks it may take over from "*" or the command line.
             section = {key: value for key, value in section.items() if key != "required"}
+            if isinstance(component.spec, TrainerSpec) and component.spec.buffer is not None:
+                chosen = _described(_any_of(_of_kind("buffer", sections)), "What it samples from.")
+                section["properties"] = {**section["properties"], "buffer": chosen}
         defs[_key(component)] = section
     own_keys = {
         **scope["properties"],

@@ -94,6 +94,8 @@ def _sections(experiment: Experiment) -> list[Section]:
         sections += [experiment.environment, experiment.environment.workers]
     for behavior in experiment.behaviors.values():
         sections += [behavior.trainer, *behavior.reward_signals.values(), *behavior.encoders.values()]
+        if behavior.buffer is not None:
+            sections.append(behavior.buffer)
     return sections
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -41,6 +41,8 @@ class TrainerContext(Generic[ConfigT]):
         seed: Source of all randomness of the trainer; spawn generators from it.
         timers: Where the trainer may time its parts.
         encoders: Encoders that the experiment chooses, by observation name; networks are made with them.
+        make_buffer: Makes the buffer that the experiment chooses, given the policy's `memory_size`; None where the
+            trainer declares none, and where it is made to act only.
     """
 
     behavior: str
@@ -53,6 +55,7 @@ class TrainerContext(Generic[ConfigT]):
     seed: np.random.SeedSequence
     timers: Timers
     encoders: Mapping[str, ChosenEncoder] = field(default_factory=dict)
+    make_buffer: Callable[[int], Buffer] | None = None
 
 
 class Trainer(ABC):

@@ -23,16 +23,17 @@ class AgentTable:
         episode_return: float64[slots], raw reward of the episode so far.
         episode_length: int64[slots], decisions of the episode so far.
         memory: float32[slots, memory_size], what the policy remembers of the episode; 0 at its start.
+        next_episode: Number of the next episode that begins.
     """
 
-    def __init__(self, memory_size: int = 0) -> None:
+    def __init__(self, memory_size: int = 0, next_episode: int = 0) -> None:
         self.ids: Int64s = np.empty(0, np.int64)
         self.row: Int64s = np.empty(0, np.int64)
         self.episode_id: Int64s = np.empty(0, np.int64)
         self.episode_return: npt.NDArray[np.float64] = np.empty(0, np.float64)
         self.episode_length: Int64s = np.empty(0, np.int64)
         self.memory: npt.NDArray[np.float32] = np.empty((0, memory_size), np.float32)
-        self._next_episode = 0
+        self.next_episode = next_episode
         self._order: Int64s = np.empty(0, np.int64)
 
     def __len__(self) -> int:
@@ -75,7 +76,7 @@ class AgentTable:
         self.episode_id[slots] = self._new_episodes(len(slots))
 
     def _new_episodes(self, count: int) -> Int64s:
-        first, self._next_episode = self._next_episode, self._next_episode + count
+        first, self.next_episode = self.next_episode, self.next_episode + count
         return np.arange(first, first + count)
 
 

@@ -1,16 +1,18 @@
-"""The collector: turns environment steps into experience and finished episodes."""
+"""Collectors: turn environment steps into experience and finished episodes."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from agents_core.columns import Array
+from agents_core.columns import Array, Columns
 from agents_core.contracts.environment import Actions, BehaviorSteps, DecisionSteps, TerminalSteps
 from agents_core.experience.agents import NO_ROW, UNRECORDED, AgentTable, Int64s
 from agents_core.experience.rollout import RolloutBuffer
+from agents_core.experience.rows import RowLog
 from agents_core.spec import BehaviorSpec
 from agents_core.trajectory import Trajectories
 
@@ -31,24 +33,21 @@ class Episodes:
         return len(self.returns)
 
 
-class Collector:
+class Collector(ABC):
     """Collects the experience of one behavior; agents may appear, vanish and act at different times.
 
-    The order of calls at each environment step: `receive` what the environment gave, perhaps `take` a rollout, and
+    The order of calls at each environment step: `receive` what the environment gave, perhaps `take` experience, and
     where `decision` is not empty: act on `observations` and `memory`, and `record` the actions.
 
     Args:
-        spec: What the agents see and do.
-        rollout_size: Rows to make room for; more are possible.
-        time_horizon: Longest trajectory.
+        log: Keeps the rows.
         memory_size: As of the policy.
     """
 
-    def __init__(self, spec: BehaviorSpec, rollout_size: int, time_horizon: int, memory_size: int = 0) -> None:
-        self._time_horizon = time_horizon
+    def __init__(self, log: RowLog, memory_size: int = 0) -> None:
         self._memory_size = memory_size
         self._agents = AgentTable(memory_size)
-        self._buffer = RolloutBuffer(spec, rollout_size + 256)
+        self._log = log
         self._ids: Int64s = np.empty(0, np.int64)
         self._slots: Int64s = np.empty(0, np.int64)
         self._rows = slice(0, 0)
@@ -60,14 +59,31 @@ class Collector:
         """Decisions whose reward has arrived."""
 
     @property
+    @abstractmethod
     def rows(self) -> int:
-        """Complete rows since the last rollout."""
-        return self._buffer.completed
+        """Complete rows that wait to be taken."""
+
+    @abstractmethod
+    def take(self) -> Trajectories | Columns:
+        """The complete rows, as the trainer wants them."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Drop the complete rows."""
+
+    @property
+    def episodes_begun(self) -> int:
+        """How many episodes have a number; to be set before any step where a run goes on."""
+        return self._agents.next_episode
+
+    @episodes_begun.setter
+    def episodes_begun(self, count: int) -> None:
+        self._agents.next_episode = count
 
     @property
     def observations(self) -> tuple[Array, ...]:
         """What the agents that need an action see; one array [n, *shape] for each observation."""
-        return self._buffer.observations(self._rows)
+        return self._log.observations(self._rows)
 
     @property
     def memory(self) -> npt.NDArray[np.float32] | None:
@@ -91,28 +107,13 @@ class Collector:
 
     def record(self, actions: Actions) -> None:
         """Store what the agents of `decision` do, and what they remember from now on."""
-        self._buffer.set_actions(self._rows, actions)
+        self._log.set_actions(self._rows, actions)
         if actions.memory is not None:
             self._agents.memory[self._slots] = actions.memory
 
-    def take(self) -> Trajectories:
-        """Everything since the last rollout; trajectories that go on are cut here.
-
-        An agent whose reward is not there yet loses the row that waits for it, so that no rollout mixes two policies.
-        """
-        trajectories = self._buffer.take(self._time_horizon)
-        self._forget_rows()
-        return trajectories
-
-    def discard(self) -> None:
-        """Drop the rows since the last rollout."""
-        self._buffer.clear()
-        self._forget_rows()
-
     def restart(self) -> None:
-        """Forget all agents and rows, as before a reset of the environment."""
-        self._buffer.clear()
-        self._agents = AgentTable(self._memory_size)
+        """Forget all agents and rows that wait, as before a reset of the environment."""
+        self._agents = AgentTable(self._memory_size, self._agents.next_episode)
         self._ids = np.empty(0, np.int64)
         self.decision = None
 
@@ -134,9 +135,9 @@ class Collector:
         recorded = rows >= 0
         self.steps += int(np.count_nonzero(rows != NO_ROW))
         if recorded.all():
-            self._buffer.end(rows, terminal)
+            self._log.end(rows, terminal)
         else:
-            self._buffer.end(rows[recorded], _take_terminal(terminal, recorded))
+            self._log.end(rows[recorded], _take_terminal(terminal, recorded))
         returns = agents.episode_return[slots] + _total_reward(terminal)
         self._ended.append(Episodes(returns, agents.episode_length[slots] + (rows != NO_ROW)))
         agents.start_episodes(slots)
@@ -150,21 +151,56 @@ class Collector:
         slots = self._slots
         rows = agents.row[slots]
         waiting = rows != NO_ROW
-        reward, group_reward = decision.reward, decision.group_reward
         # A newcomer gets nothing for a step it did not make.
         agents.episode_return[slots] += np.where(waiting, _total_reward(decision), 0.0)
         agents.episode_length[slots] += waiting
         self.steps += int(np.count_nonzero(waiting))
         recorded = rows >= 0
-        if not recorded.all():
-            rows, reward = rows[recorded], reward[recorded]
-            group_reward = None if group_reward is None else group_reward[recorded]
-        if len(rows):
-            self._buffer.set_rewards(rows, reward, group_reward)
+        if recorded.all():
+            self._log.go_on(rows, decision)
+        elif recorded.any():
+            self._log.go_on(rows[recorded], _take_decision(decision, recorded))
 
     def _open_rows(self, decision: DecisionSteps) -> None:
-        self._rows = self._buffer.open(decision, self._agents.episode_id[self._slots], self._tick, self.memory)
+        self._rows = self._log.open(decision, self._agents.episode_id[self._slots], self._tick, self.memory)
         self._agents.row[self._slots] = np.arange(self._rows.start, self._rows.stop)
+
+
+class TrajectoryCollector(Collector):
+    """For trainers of trajectories: a rollout at once.
+
+    Args:
+        spec: What the agents see and do.
+        rollout_size: Rows to make room for; more are possible.
+        time_horizon: Longest trajectory.
+        memory_size: As of the policy.
+    """
+
+    def __init__(self, spec: BehaviorSpec, rollout_size: int, time_horizon: int, memory_size: int = 0) -> None:
+        self._buffer = RolloutBuffer(spec, rollout_size + 256)
+        super().__init__(self._buffer, memory_size)
+        self._time_horizon = time_horizon
+
+    @property
+    def rows(self) -> int:
+        return self._buffer.completed
+
+    def take(self) -> Trajectories:
+        """Everything since the last rollout; trajectories that go on are cut here.
+
+        An agent whose reward is not there yet loses the row that waits for it, so that no rollout mixes two policies.
+        """
+        trajectories = self._buffer.take(self._time_horizon)
+        self._forget_rows()
+        return trajectories
+
+    def discard(self) -> None:
+        self._buffer.clear()
+        self._forget_rows()
+
+    def restart(self) -> None:
+        self._buffer.clear()
+        super().restart()
 
     def _forget_rows(self) -> None:
         """After the buffer was emptied: agents that act now get new rows, the reward of others goes unrecorded."""
@@ -186,4 +222,15 @@ def _take_terminal(terminal: TerminalSteps, rows: npt.NDArray[np.bool_]) -> Term
         terminal.truncated[rows],
         None if terminal.group_id is None else terminal.group_id[rows],
         None if terminal.group_reward is None else terminal.group_reward[rows],
+    )
+
+
+def _take_decision(decision: DecisionSteps, rows: npt.NDArray[np.bool_]) -> DecisionSteps:
+    return DecisionSteps(
+        decision.agent_id[rows],
+        tuple(observation[rows] for observation in decision.observations),
+        decision.reward[rows],
+        None if decision.action_mask is None else decision.action_mask[rows],
+        None if decision.group_id is None else decision.group_id[rows],
+        None if decision.group_reward is None else decision.group_reward[rows],
     )

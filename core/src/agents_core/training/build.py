@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import torch
 
 from agents_core.config import BehaviorSection, EnvironmentSection, Experiment, Section
+from agents_core.contracts.buffer import Buffer, BufferContext
 from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
 from agents_core.contracts.stats import StatsWriter, StatsWriterContext
@@ -55,9 +56,15 @@ def hosts_many(section: EnvironmentSection) -> bool:
 
 
 def make_trainer(
-    experiment: Experiment, behavior: str, section: BehaviorSection, spec: BehaviorSpec, timers: Timers
+    experiment: Experiment,
+    behavior: str,
+    section: BehaviorSection,
+    spec: BehaviorSpec,
+    timers: Timers,
+    *,
+    acts_only: bool = False,
 ) -> Trainer:
-    """The behavior's trainer, with its reward signals."""
+    """The behavior's trainer, with its reward signals and its buffer; `acts_only` = without a buffer."""
     device = choose_device(experiment)
     encoders = {name: _chosen_encoder(encoder) for name, encoder in section.encoders.items()}
     signals: dict[str, RewardSignal] = {}
@@ -77,9 +84,25 @@ def make_trainer(
             seed=named_seed(experiment.seed, "trainer", behavior),
             timers=timers,
             encoders=encoders,
+            make_buffer=None if acts_only else _buffer_maker(behavior, section, spec, device),
         )
     )
     return trainer
+
+
+def _buffer_maker(
+    behavior: str, section: BehaviorSection, spec: BehaviorSpec, device: torch.device
+) -> Callable[[int], Buffer] | None:
+    chosen = section.buffer
+    if chosen is None:
+        return None
+    factory, config = chosen.component.load_factory(), chosen.config
+
+    def make_buffer(memory_size: int) -> Buffer:
+        buffer: Buffer = factory(BufferContext(behavior, config, spec, device, memory_size, section.max_steps))
+        return buffer
+
+    return make_buffer
 
 
 def _chosen_encoder(section: Section) -> ChosenEncoder:

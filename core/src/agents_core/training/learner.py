@@ -10,7 +10,8 @@ from agents_core.config import BehaviorSection
 from agents_core.contracts.environment import Actions, BehaviorSteps
 from agents_core.contracts.trainer import Trainer
 from agents_core.errors import UserError
-from agents_core.experience.collector import Collector
+from agents_core.experience.collector import Collector, TrajectoryCollector
+from agents_core.experience.transitions import TransitionCollector
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.training.summary import BehaviorSummary
 
@@ -32,7 +33,7 @@ class Learner:
         self.section = section
         self.spec = spec
         self.trainer = trainer
-        self.collector = Collector(spec, trainer.rollout_size, section.time_horizon, trainer.policy.memory_size)
+        self.collector = _make_collector(trainer, spec, section.time_horizon)
         self.summary = BehaviorSummary(name, section.summary_freq, started_at)
         self.acts_only = acts_only
         self.resumed_at = 0
@@ -76,13 +77,16 @@ class Learner:
         return actions
 
     @property
-    def is_rollout_complete(self) -> bool:
-        """Whether there is enough to learn from; what is left at `max_steps` counts from a quarter of a rollout on."""
+    def has_experience(self) -> bool:
+        """Whether there is enough to hand to the trainer: a rollout, or any transition.
+
+        What is left of a rollout at `max_steps` counts from a quarter on.
+        """
         enough = self.trainer.rollout_size / 4 if self.is_done else self.trainer.rollout_size
-        return not self.is_closed and self.collector.rows >= enough
+        return not self.is_closed and self.collector.rows >= max(enough, 1)
 
     def learn(self) -> dict[str, float] | None:
-        """Hand the rollout to the trainer and update; None where the trainer waits for more."""
+        """Hand the experience to the trainer and update; None where the trainer waits for more."""
         self.trainer.process(self.collector.take(), self.step)
         if not self.trainer.is_ready():
             return None
@@ -95,6 +99,7 @@ class Learner:
         """Counters and statistics; the trainer's state is saved beside it."""
         return {
             "step": self.step,
+            "episodes_begun": self.collector.episodes_begun,
             "best_return": self.best_return,
             "summary": self.summary.state_dict(),
             "spec": spec_to_tree(self.spec),
@@ -103,8 +108,16 @@ class Learner:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` gave."""
         self.collector.steps = self.resumed_at = self.updated_at = state["step"]
+        self.collector.episodes_begun = state.get("episodes_begun", 0)
         self.best_return = state["best_return"]
         self.summary.load_state_dict(state["summary"])
+
+
+def _make_collector(trainer: Trainer, spec: BehaviorSpec, time_horizon: int) -> Collector:
+    memory_size = trainer.policy.memory_size
+    if trainer.needs == "transitions":
+        return TransitionCollector(spec, memory_size)
+    return TrajectoryCollector(spec, trainer.rollout_size, time_horizon, memory_size)
 
 
 def spec_to_tree(spec: BehaviorSpec) -> dict[str, Any]:

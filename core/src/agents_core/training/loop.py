@@ -109,7 +109,7 @@ class TrainingLoop:
 
     def _attend(self, learner: Learner, recorder: Recorder) -> None:
         """Whatever is due for a behavior after an environment step."""
-        if learner.is_rollout_complete:
+        if learner.has_experience:
             with self._clock.working(), self._timers.time("update"):
                 stats = learner.learn()
             is_saved = stats is not None and recorder.after_update(learner, self.learners, stats)

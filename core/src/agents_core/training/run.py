@@ -186,14 +186,15 @@ class _Run:
     def _make_learner(self, name: str, spec: BehaviorSpec) -> Learner:
         section = self._experiment.behavior(name)
         try:
-            trainer = make_trainer(self._experiment, name, section, spec, self._timers)
+            acts_only = self._options.inference
+            trainer = make_trainer(self._experiment, name, section, spec, self._timers, acts_only=acts_only)
             learner = Learner(
                 name,
                 section,
                 spec,
                 trainer,
                 started_at=self._clock.working_seconds,
-                acts_only=self._options.inference,
+                acts_only=acts_only,
             )
         except MemoryError as error:
             raise UserError(
