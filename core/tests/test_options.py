@@ -7,9 +7,11 @@ from typing import Any
 
 import jsonschema
 import pytest
+from agents_core.config.data_files import data_files
 from agents_core.options import (
     ConfigModel,
     DataPath,
+    DemonstrationPath,
     NetworkConfig,
     NonNegativeSchedule,
     PositiveSchedule,
@@ -104,6 +106,16 @@ def test_paths_start_at_the_folder_of_the_experiment(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     assert Files.model_validate({"one": "b.demo"}).one == tmp_path / "b.demo"
     assert Files.model_validate(files.model_dump(mode="json")) == files
+
+
+def test_a_source_in_the_store_of_a_format_is_no_path(tmp_path: Path) -> None:
+    class Expert(ConfigModel):
+        demo_path: DemonstrationPath | list[DemonstrationPath]
+
+    written = ["minari:D4RL/door/human-v2", "expert.h5"]
+    expert = Expert.model_validate({"demo_path": written}, context={"directory": tmp_path})
+    assert expert.demo_path == [Path(written[0]), tmp_path / written[1]]
+    assert [file for _, file in data_files(expert)] == [tmp_path / written[1]]
 
 
 def test_options_refuse_unknown_keys_and_do_not_change() -> None:

@@ -6,6 +6,7 @@ Every field of a plugin's config model has a description and bounds; unknown key
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,6 +121,23 @@ def _absolute(path: Path, info: ValidationInfo) -> Path:
 DataPath = Annotated[Path, AfterValidator(_absolute), DataFile()]
 """A file or folder that a run reads, relative to the experiment file. `config validate` warns where it is not there;
 a run refuses to start. Also inside a list or a union: `DataPath | list[DataPath]`."""
+
+
+_PREFIXED = re.compile("[a-z][a-z0-9_-]+:")
+
+
+def is_prefixed(path: Path) -> bool:
+    """Whether it is no path but a source in a format's own store, such as `minari:D4RL/door/human-v2`."""
+    return _PREFIXED.match(path.as_posix()) is not None
+
+
+def _absolute_unless_prefixed(path: Path, info: ValidationInfo) -> Path:
+    return path if is_prefixed(path) else _absolute(path, info)
+
+
+DemonstrationPath = Annotated[Path, AfterValidator(_absolute_unless_prefixed), DataFile()]
+"""A demonstration: a file, a folder of files, or `format:name`; see `agents_core.demonstrations`. As `DataPath`, except
+that what a format keeps in a store of its own is looked for by the format."""
 
 
 class RewardSignalConfig(ConfigModel):

@@ -8,11 +8,11 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from agents_core.options import DataFile
+from agents_core.options import DataFile, is_prefixed
 
 
 def data_files(config: BaseModel, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Path]]:
-    """Every path in a field declared as `DataPath`, with the keys that lead to it."""
+    """Every path in a field declared as `DataPath` or `DemonstrationPath`, with the keys that lead to it."""
     for name, field in type(config).model_fields.items():
         here = (*keys, field.alias or name)
         value = getattr(config, name)
@@ -34,7 +34,8 @@ def _holds_data_path(annotation: object) -> bool:
 
 def _paths(value: object, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Path]]:
     if isinstance(value, Path):
-        yield keys, value
+        if not is_prefixed(value):
+            yield keys, value
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
             yield from _paths(item, (*keys, str(index)))
