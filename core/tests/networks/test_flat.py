@@ -35,14 +35,14 @@ def test_a_shared_submodule_is_held_once() -> None:
 
 def test_a_block_holds_weight_and_bias_side_by_side() -> None:
     module = build()
-    values, _ = FlatParameters(module).block(module[0])
+    values, _ = FlatParameters(module, blocks=True).block(module[0])
     assert torch.equal(values[:, :3], module[0].weight)
     assert torch.equal(values[:, 3], module[0].bias)
 
 
 def test_neighbouring_layers_make_one_block() -> None:
     module = build()
-    flat = FlatParameters(module)
+    flat = FlatParameters(module, blocks=True)
     values, _ = flat.block(module[2], module[3])
     assert torch.equal(values[:2, :3], module[2].weight)
     assert torch.equal(values[2:, :3], module[3].weight)
@@ -51,7 +51,7 @@ def test_neighbouring_layers_make_one_block() -> None:
 def test_layers_apart_make_no_block() -> None:
     module = build()
     with pytest.raises(ValueError, match="no neighbours"):
-        FlatParameters(module).block(module[0], module[2])
+        FlatParameters(module, blocks=True).block(module[0], module[2])
 
 
 def test_differentiate_fills_the_whole_gradient() -> None:
@@ -62,3 +62,10 @@ def test_differentiate_fills_the_whole_gradient() -> None:
     # d(w·x + b) = (x, 1); the second layer has no part in the loss.
     assert flat.gradient.tolist() == [2, 3, 1, 0, 0, 0]
     assert flat.gradient_of(module[0].bias).tolist() == [1]
+
+
+def test_without_blocks_weights_have_no_gaps() -> None:
+    module = build()
+    flat = FlatParameters(module)
+    assert module[0].weight.is_contiguous()
+    assert flat.gradient_of(module[0].weight).is_contiguous()

@@ -84,19 +84,25 @@ class ActorCritic(nn.Module):
         if self.form.std_by_state:
             nn.init.constant_(self.action_head.bias[size : 2 * size], log_std)
         self.to(device)
-        self.flat = FlatParameters(self)
+        self.flat = FlatParameters(self, blocks=self._is_small_perceptron)
 
     @property
     def is_plain(self) -> bool:
+        """Whether it is a small perceptron over vectors on the CPU whose gradient is computed by hand."""
+        return self.acts_plainly and not self.form.std_by_state and not self.form.squash
+
+    @property
+    def acts_plainly(self) -> bool:
         """Whether it is a small perceptron over vectors on the CPU, which is computed by hand, see `plain_mlp`."""
-        encoders = self.actor_body.encoders
+        return self._is_small_perceptron and self.log_std.device.type == "cpu"
+
+    @property
+    def _is_small_perceptron(self) -> bool:
+        # The same on every device, so that the optimiser's state may move between them: it is laid out as `flat` is.
         return (
-            self.log_std.device.type == "cpu"
-            and self.config.hidden_units <= PLAIN_WIDTH
-            and all(isinstance(encoder, VectorEncoder) for encoder in encoders)
+            self.config.hidden_units <= PLAIN_WIDTH
+            and all(isinstance(encoder, VectorEncoder) for encoder in self.actor_body.encoders)
             and self.actor_memory is None
-            and not self.form.std_by_state
-            and not self.form.squash
         )
 
     @property

@@ -11,16 +11,19 @@ from torch import Tensor, nn
 class FlatParameters:
     """Moves a module's parameters into one flat tensor, leaves views of it in the module, and keeps a flat gradient.
 
-    A linear layer's weight and bias lie side by side as one [out, in + 1] block, so that a product with inputs that
-    carry a column of ones applies both.
+    Args:
+        module: Its submodules may share parameters.
+        blocks: Whether a linear layer's weight and bias lie side by side as one [out, in + 1] block, so that a product
+            with inputs that carry a column of ones applies both. Autograd is slower on them: torch gives the gradient
+            of a weight with gaps between its rows transposed.
 
     Attributes:
         values: float32[p], every parameter of the module.
         gradient: float32[p], in the same order.
     """
 
-    def __init__(self, module: nn.Module) -> None:
-        groups = list(_groups(module))
+    def __init__(self, module: nn.Module, *, blocks: bool = False) -> None:
+        groups = list(_groups(module, blocks))
         sizes = [sum(parameter.numel() for parameter in group) for group in groups]
         first = groups[0][0]
         self.values = torch.empty(sum(sizes), dtype=torch.float32, device=first.device)
@@ -77,13 +80,13 @@ class FlatParameters:
         return self.values[start:stop].view(rows, width), self.gradient[start:stop].view(rows, width)
 
 
-def _groups(module: nn.Module) -> Iterator[list[nn.Parameter]]:
-    """The parameters of each submodule, once each; weight and bias of a linear layer together."""
+def _groups(module: nn.Module, blocks: bool) -> Iterator[list[nn.Parameter]]:
+    """The parameters of each submodule, once each; with `blocks`, weight and bias of a linear layer together."""
     seen: set[int] = set()
     for part in module.modules():
         own = [parameter for parameter in part.parameters(recurse=False) if id(parameter) not in seen]
         seen.update(id(parameter) for parameter in own)
-        if isinstance(part, nn.Linear) and len(own) == 2:
+        if blocks and isinstance(part, nn.Linear) and len(own) == 2:
             yield own
         else:
             yield from ([parameter] for parameter in own)
