@@ -83,11 +83,11 @@ def _check_requirement(record: PluginRecord) -> Iterator[Check]:
 def _check_light_import(record: PluginRecord) -> str | None:
     configs = (component.spec.config for component in record.components)
     modules = [record.module, *dict.fromkeys(config.partition(":")[0] for config in configs)]
-    heavy = _imported_modules(modules)
+    heavy = imported_heavy_modules(modules)
     return f"{' and '.join(modules)} import {', '.join(heavy)}" if heavy else None
 
 
-def _imported_modules(modules: list[str]) -> list[str]:
+def imported_heavy_modules(modules: list[str]) -> list[str]:
     """The heavy modules that a fresh interpreter has after importing these.
 
     Raises:

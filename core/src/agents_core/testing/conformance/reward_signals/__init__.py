@@ -1,0 +1,1 @@
+"""Checks of reward signals, by subject."""
