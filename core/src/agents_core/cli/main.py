@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "evaluate": ("agents_core.cli.evaluate:evaluate", "Measure a trained policy over whole episodes."),
     "config": ("agents_core.cli.config:config", "Check, show and write experiment files."),
     "plugins": ("agents_core.cli.plugins:plugins", "List, show and check installed plugins."),
+    "new": ("agents_core.cli.new:new", "Write a plugin of your own: a complete distribution to publish."),
 }
 """Core's commands: name -> (`module:attribute` of a click command, line for `agents --help`)."""
 
