@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agents_core.plugin import (
+    BufferSpec,
     DemonstrationFormatSpec,
     EncoderSpec,
     RewardSignalSpec,
@@ -21,6 +22,18 @@ def agents_reward_signals() -> list[RewardSignalSpec]:
             config="agents_core.learning.extrinsic_config:ExtrinsicConfig",
             factory="agents_core.learning.extrinsic:ExtrinsicReward",
         )
+    ]
+
+
+@hookimpl
+def agents_buffers() -> list[BufferSpec]:
+    return [
+        BufferSpec(
+            name="replay",
+            summary="The newest transitions, all equally likely",
+            config="agents_core.replay.config:ReplayConfig",
+            factory="agents_core.replay.buffer:ReplayBuffer",
+        ),
     ]
 
 

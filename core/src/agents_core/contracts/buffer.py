@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from agents_core.columns import Batch, Columns
+from agents_core.columns import Array, Batch, Columns
 from agents_core.spec import BehaviorSpec
 
 if TYPE_CHECKING:
@@ -44,7 +44,12 @@ class Buffer(ABC):
 
     Transitions of one agent in one episode come in the order of time and without gaps, those of several agents mixed:
     the `next_obs.<i>` of one is the `obs.<i>` of the agent's next one as long as `episode_id` stays.
+
+    Attributes:
+        is_saved: Whether checkpoints keep the contents; those of a run with `checkpoints.exact` always do.
     """
+
+    is_saved: bool = False
 
     @abstractmethod
     def add(self, transitions: Columns) -> None:
@@ -80,6 +85,36 @@ class Buffer(ABC):
     @abstractmethod
     def __len__(self) -> int:
         """Transitions that can be sampled."""
+
+    @property
+    def stored(self) -> range:
+        """Numbers of the transitions that `export` can give, in the order in which they came; a number never changes.
+
+        A checkpoint then writes only what is new since the one before. Empty: `export_rest` gives everything.
+        """
+        return range(0)
+
+    def export(self, numbers: range) -> dict[str, Array]:
+        """Transitions as arrays to be saved, perhaps views; what a piece says must hold when more have come."""
+        raise NotImplementedError
+
+    def export_rest(self) -> dict[str, Any]:
+        """What else continuing needs, as a `state_dict` tree."""
+        return self.state_dict()
+
+    def restore(  # A buffer without `stored` gets no pieces.
+        self,
+        pieces: Iterable[tuple[range, Mapping[str, Array]]],  # noqa: ARG002
+        rest: Mapping[str, Any],
+    ) -> None:
+        """Take over what was exported: pieces in the order of their numbers, and the newest rest.
+
+        The first ones may hold transitions that were dropped since.
+
+        Raises:
+            ValueError: A piece does not fit; the message says what it has and what is wanted.
+        """
+        self.load_state_dict(rest)
 
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:

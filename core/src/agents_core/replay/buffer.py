@@ -1,0 +1,126 @@
+"""The replay buffer: the newest transitions, each as likely to be sampled as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from agents_core.columns import Array, Batch, Columns
+from agents_core.contracts.buffer import Buffer, BufferContext
+from agents_core.replay.agents import NONE
+from agents_core.replay.config import ReplayConfig
+from agents_core.replay.free_memory import check_memory
+from agents_core.replay.layout import bytes_per_row, usual_fields
+from agents_core.replay.linked_rows import LinkedRows
+from agents_core.replay.saved_rows import check_piece, export_rows, find_predecessors, import_rows, shifted, trimmed
+
+Int64s = npt.NDArray[np.int64]
+Float32s = npt.NDArray[np.float32]
+ConfigT = TypeVar("ConfigT", bound=ReplayConfig)
+
+
+class ReplayBuffer(Buffer):
+    """The newest `buffer_size` transitions of all agents, sampled uniformly and with replacement.
+
+    Raises:
+        UserError: They would not fit into the memory that is free.
+    """
+
+    def __init__(self, context: BufferContext[ConfigT]) -> None:
+        capacity = context.config.buffer_size
+        beyond = min(capacity, max(64, capacity // 16))
+        fields = usual_fields(context.spec, context.memory_size)
+        check_memory(context.behavior, capacity, bytes_per_row(fields.values()) + 8, capacity + beyond)
+        self.is_saved = context.config.save_replay_buffer
+        self._device = context.device
+        self._beyond = beyond
+        self._usual_fields = fields
+        self._rows = LinkedRows(capacity, beyond, fields)
+        self._shift = 0  # What to add to the numbers of `_rows`.
+        self._predecessors = (NONE, np.empty(0, np.int64))  # As of how many transitions.
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, transitions: Columns) -> None:
+        self._rows.add(transitions.fields, len(transitions))
+
+    def sample(self, batch_size: int, generator: np.random.Generator) -> Batch:
+        rows, weight = self._draw(batch_size, generator)
+        return self._batch(rows, weight)
+
+    def sample_sequences(self, count: int, length: int, generator: np.random.Generator) -> Batch:
+        starts, weight = self._draw(count, generator)
+        rows = np.empty((length, count), np.int64)
+        is_valid = np.ones((length, count), np.bool_)
+        rows[0] = starts
+        for step in range(1, length):
+            successor = self._rows.successor[rows[step - 1]]
+            is_valid[step] = is_valid[step - 1] & (successor < self._rows.capacity)
+            rows[step] = np.where(is_valid[step], successor, rows[step - 1])
+        repeated = None if weight is None else np.repeat(weight, length)
+        return self._batch(rows.T.reshape(-1), repeated, is_valid.T.reshape(-1))
+
+    def _draw(self, count: int, generator: np.random.Generator) -> tuple[Int64s, Float32s | None]:
+        """Rows of transitions, and importance weights where not all are equally likely."""
+        return generator.integers(0, len(self._rows), count), None
+
+    def _batch(self, rows: Int64s, weight: Float32s | None, is_valid: npt.NDArray[np.bool_] | None = None) -> Batch:
+        store, device = self._rows.store, self._device
+        gathered = store.gather(rows, self._rows.successor[rows], device)
+        fields: dict[str, Any] = {}
+        for name in self._rows.names:
+            fields[name] = gathered[name]
+            follower = store.fields[name].follower
+            if follower:
+                fields[follower] = gathered[follower]
+        for name, values in (("row", rows), ("weight", weight), ("is_valid", is_valid)):
+            if values is not None:
+                fields[name] = torch.from_numpy(values).to(device)
+        return Batch(fields, len(rows))
+
+    @property
+    def stored(self) -> range:
+        return range(self._shift + self._rows.total - len(self._rows), self._shift + self._rows.total)
+
+    def export(self, numbers: range) -> dict[str, Array]:
+        if self._predecessors[0] != self._rows.total:  # They serve all pieces of one save.
+            self._predecessors = (self._rows.total, find_predecessors(self._rows))
+        first, last = numbers.start - self._shift, numbers.stop - self._shift
+        return shifted(export_rows(self._rows, first, last, self._predecessors[1]), self._shift)
+
+    def export_rest(self) -> dict[str, Any]:
+        self._rows.settle()
+        return {
+            "stored": [self.stored.start, self.stored.stop],
+            "shift": self._shift,
+            "agents": self._rows.agents.state_dict(self._shift),
+        }
+
+    def restore(self, pieces: Iterable[tuple[range, Mapping[str, Array]]], rest: Mapping[str, Any]) -> None:
+        start, stop = rest["stored"]
+        rows = self._rows = LinkedRows(self._rows.capacity, self._beyond, self._usual_fields)
+        oldest, shift = max(start, stop - rows.capacity), rest["shift"]
+        # In the same places as before, unless the buffer was smaller and began to drop transitions.
+        self._shift = shift if oldest - shift == max(0, stop - shift - rows.capacity) else oldest
+        rows.start_at(oldest - self._shift)
+        for numbers, piece in pieces:
+            check_piece(rows, piece)
+            if numbers.stop > oldest:
+                piece = shifted(trimmed(piece, numbers.start, oldest), -self._shift)
+                import_rows(rows, piece, oldest - self._shift)
+        rows.agents.load_state_dict(rest["agents"], self._shift)
+        if rows.total != stop - self._shift or not rows.is_linked:
+            raise ValueError("transitions are missing")
+
+    def state_dict(self) -> dict[str, Any]:
+        piece = {name: array.copy() for name, array in self.export(self.stored).items()}
+        return {"rows": piece, "rest": self.export_rest()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        rest = state["rest"]
+        self.restore([(range(*rest["stored"]), state["rows"])], rest)

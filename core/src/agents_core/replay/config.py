@@ -1,0 +1,24 @@
+"""Config models of core's buffers: the `trainer.buffer` section."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from agents_core.options import ConfigModel
+
+
+class ReplayConfig(ConfigModel):
+    """`buffer: {type: replay}`: every transition is as likely to be sampled as any other."""
+
+    buffer_size: int = Field(
+        default=1_000_000, ge=1, le=2**40, description="Transitions that are kept, of all agents together."
+    )
+    save_replay_buffer: bool = Field(
+        default=False,
+        description="Whether checkpoints save the transitions, for `resume`; `checkpoints.exact` implies it.",
+    )
+    compression: Literal["lzf", "gzip", "none"] = Field(
+        default="lzf", description="How saved transitions are compressed: fast, small, or not at all."
+    )

@@ -1,0 +1,83 @@
+"""How much memory there is."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from pathlib import Path
+
+from agents_core.errors import UserError
+
+_MEMINFO = Path("/proc/meminfo")
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def free_memory() -> int | None:
+    """Bytes that a process may still take without others being swapped out; None where the system does not tell."""
+    if sys.platform == "win32":
+        return _free_on_windows()
+    if _MEMINFO.exists():
+        lines = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines())
+        return min(int(lines["MemAvailable"].split()[0]) * 1024, _left_in_container())
+    try:  # macOS tells only what there is in all.
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        return None
+
+
+def _left_in_container() -> int:
+    """What the limit of the process's container leaves (control groups, version 2)."""
+    try:
+        limit = (_CGROUP / "memory.max").read_text().strip()
+        used = int((_CGROUP / "memory.current").read_text())
+        inactive = dict(line.split() for line in (_CGROUP / "memory.stat").read_text().splitlines())["inactive_file"]
+    except (OSError, KeyError, ValueError):
+        return sys.maxsize
+    return sys.maxsize if limit == "max" else max(0, int(limit) - used + int(inactive))
+
+
+def _free_on_windows() -> int | None:
+    class Status(ctypes.Structure):
+        _fields_ = (
+            ("length", ctypes.c_ulong),
+            ("load", ctypes.c_ulong),
+            *((name, ctypes.c_ulonglong) for name in ("all", "free", "a", "b", "c", "d", "e")),
+        )
+
+    status = Status()
+    status.length = ctypes.sizeof(Status)
+    library = getattr(ctypes, "windll", None)
+    if library is None or not library.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
+        return None
+    return int(status.free)
+
+
+def check_memory(behavior: str, buffer_size: int, row_bytes: int, rows: int) -> None:
+    """Refuse a buffer that does not fit into memory.
+
+    Args:
+        behavior: Whose buffer, for the message.
+        buffer_size: Transitions that it keeps.
+        row_bytes: Memory of each row.
+        rows: How many it has for that.
+
+    Raises:
+        UserError: Its rows need more than what is free.
+    """
+    free = free_memory()
+    needed = rows * row_bytes
+    if free is not None and needed > free:
+        raise UserError(
+            f"behaviors.{behavior}.trainer.buffer.buffer_size: {buffer_size} transitions need "
+            f"{written_bytes(needed)} ({needed} bytes) of memory and {written_bytes(free)} ({free} bytes) are free; "
+            f"at most {max(1, buffer_size * free // needed)} would fit. Set a smaller buffer_size."
+        )
+
+
+def written_bytes(count: int) -> str:
+    """A number of bytes for people, such as `1.5 GB`."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,128 @@
+"""The rows of a buffer as arrays to be saved, piece by piece, and back.
+
+A piece holds transitions with consecutive numbers: the fields of each under their names, the number of the transition
+that it follows (`predecessor`, -1 = none that is kept), and for those that nothing followed yet, by number
+(`end.number`), what was seen next (`end.obs.<i>`, `end.action_mask`). What a piece says stays true while more
+transitions come, so that saving again needs only the new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from agents_core.columns import Array
+from agents_core.replay.agents import NONE
+from agents_core.replay.layout import fields_of
+from agents_core.replay.linked_rows import LinkedRows
+
+Int64s = npt.NDArray[np.int64]
+
+PREDECESSOR = "predecessor"
+END = "end."
+END_NUMBER = "end.number"
+
+
+def export_rows(rows: LinkedRows, first: int, last: int, predecessors: Int64s) -> dict[str, Array]:
+    """The piece of transitions `first` to `last` (exclusive); views where possible.
+
+    Args:
+        rows: Where they are.
+        first: Number of the first.
+        last: Number after the last.
+        predecessors: As `find_predecessors` gives them.
+    """
+    start = first % rows.capacity
+    is_together = start + last - first <= rows.capacity
+    places = slice(start, start + last - first) if is_together else np.arange(first, last) % rows.capacity
+    columns = rows.store.columns
+    successor = rows.successor[places]
+    ends = np.flatnonzero(successor >= rows.capacity)
+    piece = {name: columns[name][places] for name in rows.names}
+    piece[PREDECESSOR] = predecessors[places]
+    piece[END_NUMBER] = ends + first
+    for name in rows.names:
+        if name in rows.store.followed:
+            piece[f"{END}{name}"] = columns[name][successor[ends]]
+    return piece
+
+
+def find_predecessors(rows: LinkedRows) -> Int64s:
+    """int64[capacity], number of the transition that each row follows."""
+    numbers = np.arange(rows.total - len(rows), rows.total)
+    successor = rows.successor[numbers % rows.capacity]
+    is_followed = successor < rows.capacity
+    predecessors = np.full(rows.capacity, NONE)
+    predecessors[successor[is_followed]] = numbers[is_followed]
+    return predecessors
+
+
+def check_piece(rows: LinkedRows, piece: Mapping[str, Array]) -> None:
+    """Refuse a piece whose fields are not those of the rows.
+
+    Raises:
+        ValueError: The message names the fields with what they are in the piece and here.
+    """
+    found = fields_of(piece, filter(_is_field, piece))
+    wanted = rows.store.fields
+    names = sorted({*found, *(name for name in wanted if name.startswith("obs."))})
+    differences = [
+        f"{name}: saved {found.get(name, 'nothing')}, here {wanted.get(name, 'nothing')}"
+        for name in names
+        if str(found.get(name)) != str(wanted.get(name)) and (name in wanted or name.startswith("obs."))
+    ]
+    if differences:
+        raise ValueError("; ".join(differences))
+
+
+def import_rows(rows: LinkedRows, piece: Mapping[str, Array], oldest: int) -> None:
+    """Append a piece, as `export_rows` gave it with the numbers that follow.
+
+    Args:
+        rows: Where to; it must not wrap over transitions from `oldest` on.
+        piece: What to append, its numbers made to fit.
+        oldest: Number of the oldest transition that is kept.
+    """
+    rows.admit(filter(_is_field, piece), piece)
+    count = len(piece[PREDECESSOR])
+    numbers = np.arange(rows.total, rows.total + count)
+    places = numbers % rows.capacity
+    for name in rows.names:
+        rows.store.columns[name][places] = piece[name] if name in piece else rows.store.fields[name].absent
+    rows.successor[places] = NONE
+
+    before = piece[PREDECESSOR]
+    follows = before >= oldest
+    before_places = before[follows] % rows.capacity
+    waiting = rows.successor[before_places]
+    rows.free.give_back(waiting[waiting >= rows.capacity])
+    rows.successor[before_places] = places[follows]
+
+    ends = piece[END_NUMBER]
+    beyond = rows.take_beyond(len(ends))
+    rows.successor[ends % rows.capacity] = beyond
+    for name in rows.store.followed:
+        if name in rows.names:
+            end = f"{END}{name}"
+            rows.store.columns[name][beyond] = piece[end] if end in piece else rows.store.fields[name].absent
+    rows.total += count
+
+
+def _is_field(name: str) -> bool:
+    return name != PREDECESSOR and not name.startswith(END)
+
+
+def trimmed(piece: Mapping[str, Array], first: int, oldest: int) -> dict[str, Array]:
+    """A piece whose first number is `first` without the transitions before `oldest`."""
+    skipped = max(0, oldest - first)
+    is_kept = piece[END_NUMBER] >= oldest
+    return {name: array[is_kept] if name.startswith(END) else array[skipped:] for name, array in piece.items()}
+
+
+def shifted(piece: Mapping[str, Array], shift: int) -> dict[str, Array]:
+    """A piece with other numbers: `shift` is added to each."""
+    predecessor = piece[PREDECESSOR]
+    moved = np.where(predecessor == NONE, NONE, predecessor + shift)
+    return {**piece, PREDECESSOR: moved, END_NUMBER: piece[END_NUMBER] + shift}
