@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.abc import Traversable
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from string import Template
+from typing import TYPE_CHECKING
 
 from agents_core import __version__, builtin
 from agents_core.errors import UserError
 from agents_core.registry.names import FIRST_PARTY, is_component_name, nearest, normalise
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 SUFFIX = ".template"
 LONGEST_NAME = 30
@@ -145,7 +148,7 @@ def name_project(kind: str, name: str) -> Project:
     if project.distribution in _FIRST_PARTY_DISTRIBUTIONS:
         raise UserError(f"{project.distribution} is a distribution of agents itself; choose another NAME")
     if component in _core_names(kind):
-        raise UserError(f"core has a {project.recipe.title} '{component}' itself; choose another NAME")
+        raise UserError(f"the {project.recipe.title} '{component}' is core's own; choose another NAME")
     return project
 
 
@@ -204,6 +207,6 @@ def _core_range() -> str:
 
 
 def _core_names(kind: str) -> set[str]:
-    """Components of this kind that core registers itself."""
+    """Components of this kind that core registers itself, normalised."""
     hook = getattr(builtin, f"agents_{kind.replace('-', '_')}s", None)
-    return set() if hook is None else {spec.name for spec in hook()}
+    return set() if hook is None else {normalise(spec.name) for spec in hook()}
