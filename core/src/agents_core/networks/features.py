@@ -27,13 +27,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from agents_core.columns import Batch
 from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.networks.body import Body
 from agents_core.networks.encoders.choice import check_choices, default_encoder
 from agents_core.networks.encoders.config import ImageConfig
 from agents_core.networks.normaliser import RunningNormaliser
 from agents_core.options import BodyConfig
-from agents_core.spec import BehaviorSpec, ObservationKind
+from agents_core.spec import ActionSpec, BehaviorSpec, ObservationKind
 
 VECTORS: tuple[ObservationKind, ...] = ("vector",)
 """What networks normalise by default."""
@@ -56,6 +57,7 @@ class ObservationNormaliser(nn.Module):
 
     def __init__(self, spec: BehaviorSpec, device: torch.device, kinds: Collection[ObservationKind] = VECTORS) -> None:
         super().__init__()
+        self._raw = spec
         self._normalisers = tuple(
             RunningNormaliser(observation.size, device) if observation.kind in kinds else None
             for observation in spec.observations
@@ -88,11 +90,13 @@ class ObservationNormaliser(nn.Module):
     def encoders(self, chosen: Mapping[str, ChosenEncoder]) -> dict[str, ChosenEncoder]:
         """The chosen encoders, and those that normalised images need: what is normalised is not to be scaled again."""
         fitting = dict(chosen)
-        for observation, normaliser in zip(self.spec.observations, self._normalisers, strict=True):
+        for observation, normaliser in zip(self._raw.observations, self._normalisers, strict=True):
             encoder = chosen.get(observation.name) or default_encoder(observation)
-            if normaliser is not None and encoder is not None and isinstance(encoder.config, ImageConfig):
-                unscaled = encoder.config.model_copy(update={"scale": "none"})
-                fitting[observation.name] = replace(encoder, config=unscaled)
+            if normaliser is not None and encoder is not None:
+                config = encoder.config
+                if isinstance(config, ImageConfig):
+                    config = config.model_copy(update={"scale": "none"})
+                fitting[observation.name] = replace(encoder, config=config)
         return fitting
 
     def get_extra_state(self) -> list[dict[str, Any] | None]:
@@ -150,5 +154,15 @@ class FeatureNetwork(nn.Module):
         return features
 
 
+def flat_actions(batch: Batch, action: ActionSpec) -> Tensor:
+    """What was executed as one vector, float32[n, continuous_size + mask_size]: numbers, then each branch one-hot."""
+    branches = [
+        nn.functional.one_hot(batch["action.discrete"][:, branch], size).float()
+        for branch, size in enumerate(action.discrete_branches)
+    ]
+    numbers = [batch["action.continuous"]] if action.continuous_size else []
+    return torch.cat([*numbers, *branches], dim=1)
+
+
 def _normalised(observation: Tensor, normaliser: RunningNormaliser) -> Tensor:
-    return normaliser.normalise(observation.flatten(1)).view(observation.shape)
+    return normaliser.normalise(observation.flatten(1).double()).view(observation.shape)
