@@ -184,6 +184,10 @@ class BodyConfig(ConfigModel):
     normalize: bool = Field(
         default=False, description="Normalise vector observations by their running mean and deviation."
     )
+    conditioning: Literal["concat", "hyper"] = Field(
+        default="concat",
+        description="What goals do: `concat`, join the other observations, or `hyper`, make the last layer's weights.",
+    )
     initialization: Literal["orthogonal", "kaiming"] = Field(
         default="orthogonal", description="How first weights are drawn: orthogonal, or normal by Kaiming He's rule."
     )

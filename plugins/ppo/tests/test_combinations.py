@@ -24,6 +24,7 @@ OBSERVATIONS = {
     "image": (IMAGE,),
     "entities": (ObservationSpec("boxes", (4, 3), kind="entities"),),
     "two": (VECTOR, IMAGE),
+    "goal": (VECTOR, ObservationSpec("target", (2,), kind="goal")),
 }
 ACTIONS = {
     "continuous": ActionSpec(2),
@@ -106,6 +107,14 @@ def check(spec: BehaviorSpec, network: NetworkConfig, folder: Path) -> None:
 def test_every_observation_with_every_action(observations: str, action: str, memory: Any, tmp_path: Path) -> None:
     spec = BehaviorSpec(OBSERVATIONS[observations], ACTIONS[action])
     check(spec, NetworkConfig(hidden_units=16, num_layers=1, normalize=True, memory=memory), tmp_path)
+
+
+@pytest.mark.parametrize("memory", [None, MemoryConfig(size=8, sequence_length=4)], ids=["memoryless", "memory"])
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("action", ACTIONS)
+def test_goals_that_make_weights(action: str, shared: bool, memory: Any, tmp_path: Path) -> None:
+    spec = BehaviorSpec(OBSERVATIONS["goal"], ACTIONS[action])
+    check(spec, NetworkConfig(hidden_units=16, conditioning="hyper", shared=shared, memory=memory), tmp_path)
 
 
 @pytest.mark.parametrize("memory", [None, MemoryConfig(type="gru", size=8, sequence_length=4, burn_in=2)])

@@ -101,6 +101,12 @@ def test_a_goal_is_reached_by_knowing_it() -> None:
     assert trained_return(without(GoalLine, 1), 12_000, gamma=0.9) < 0.5
 
 
+@pytest.mark.slow
+def test_a_goal_is_reached_where_it_makes_the_weights() -> None:
+    network = NetworkConfig(hidden_units=32, conditioning="hyper")
+    assert trained_return(GoalLine(16), 12_000, gamma=0.9, network=network) > 0.99
+
+
 def test_images_stay_bytes_until_a_few_at_a_time_reach_the_encoder() -> None:
     seen: list[tuple[torch.dtype, int]] = []
 

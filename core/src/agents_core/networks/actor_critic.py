@@ -102,6 +102,7 @@ class ActorCritic(nn.Module):
         return (
             self.config.hidden_units <= PLAIN_WIDTH
             and all(isinstance(encoder, VectorEncoder) for encoder in self.actor_body.encoders)
+            and self.actor_body.goal_layer is None
             and self.actor_memory is None
         )
 

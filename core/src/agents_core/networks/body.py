@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 
 from agents_core.contracts.encoder import ChosenEncoder
+from agents_core.errors import UserError
 from agents_core.networks.encoders.choice import build_encoder, width_of
+from agents_core.networks.goal_layer import GoalLayer
 from agents_core.networks.initialisation import Initialiser
 from agents_core.networks.normaliser import RunningNormaliser
 from agents_core.options import BodyConfig
@@ -35,6 +37,9 @@ def build_normalisers(
 class Body(nn.Module):
     """Encodes every observation, joins the codes and applies the hidden layers.
 
+    With `conditioning: hyper` the codes of goals are not joined with the others: they make the weights of the last
+    hidden layer.
+
     Args:
         spec: What is observed.
         config: Sizes and methods.
@@ -44,6 +49,9 @@ class Body(nn.Module):
 
     Attributes:
         output_size: Width of what `forward` returns.
+
+    Raises:
+        UserError: An observation cannot be encoded so, or goals are to make weights and there are none.
     """
 
     def __init__(
@@ -61,11 +69,15 @@ class Body(nn.Module):
             build_encoder(observation, encoders.get(observation.name), config, generator)
             for observation in spec.observations
         )
-        joined = sum(width_of(encoder) for encoder in self.encoders)
-        widths = [joined] + [config.hidden_units] * config.num_layers
+        self._is_goal = [config.conditioning == "hyper" and part.kind == "goal" for part in spec.observations]
+        if config.conditioning == "hyper":
+            _check_goals(spec)
+        goals, joined = self._widths(is_goal=True), self._widths(is_goal=False)
+        widths = [joined] + [config.hidden_units] * (config.num_layers - (1 if goals else 0))
         self.linear_layers = [initialiser.linear(inputs, outputs) for inputs, outputs in pairwise(widths)]
         self.layers = nn.ModuleList(self.linear_layers)
         self.output_size = config.hidden_units
+        self.goal_layer = GoalLayer(widths[-1], self.output_size, goals, initialiser) if goals else None
         self._activation = ACTIVATIONS[config.activation]
 
     def forward(self, observations: Sequence[Tensor]) -> Tensor:
@@ -74,10 +86,34 @@ class Body(nn.Module):
             encoder(observation if normaliser is None else _normalised(observation, normaliser))
             for encoder, observation, normaliser in zip(self.encoders, observations, self._normalisers, strict=True)
         ]
-        hidden = codes[0] if len(codes) == 1 else torch.cat(codes, dim=1)
+        hidden = _join(code for code, is_goal in zip(codes, self._is_goal, strict=True) if not is_goal)
         for layer in self.linear_layers:
             hidden = self._activation(layer(hidden))
+        if self.goal_layer is not None:
+            goal = _join(code for code, is_goal in zip(codes, self._is_goal, strict=True) if is_goal)
+            hidden = self._activation(self.goal_layer(hidden, goal))
         return hidden
+
+    def _widths(self, is_goal: bool) -> int:
+        """Width of the codes of goals that make weights, or of all others, side by side."""
+        return sum(width_of(part) for part, own in zip(self.encoders, self._is_goal, strict=True) if own == is_goal)
+
+
+def _check_goals(spec: BehaviorSpec) -> None:
+    kinds = {observation.kind for observation in spec.observations}
+    if kinds > {"goal"}:
+        return
+    missing = "observation of kind 'goal'" if "goal" not in kinds else "observation beside its goals"
+    found = ", ".join(f"{observation.name!r} ({observation.kind})" for observation in spec.observations)
+    raise UserError(
+        f"network.conditioning: hyper lets goals make the weights that are applied to other observations, but the "
+        f"behavior has no {missing}; it has {found}. Set `conditioning: concat`, or give it one in the environment"
+    )
+
+
+def _join(codes: Iterable[Tensor]) -> Tensor:
+    parts = list(codes)
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
 def _normalised(observation: Tensor, normaliser: RunningNormaliser) -> Tensor:

@@ -39,6 +39,13 @@ class Initialiser:
         nn.init.zeros_(layer.bias)
         return layer
 
+    def uniform_linear(self, inputs: int, outputs: int, bound: float) -> nn.Linear:
+        """A linear layer whose weights lie within ±`bound`, whatever the method."""
+        layer = _UndrawnLinear(inputs, outputs)
+        nn.init.uniform_(layer.weight, -bound, bound, generator=self.generator)
+        nn.init.zeros_(layer.bias)
+        return layer
+
     def convolution(self, inputs: int, outputs: int, kernel: int, stride: int = 1, padding: int = 0) -> nn.Conv2d:
         """A square convolution."""
         layer = _UndrawnConvolution(inputs, outputs, kernel, stride, padding)
