@@ -12,7 +12,12 @@ from agents_core.contracts.demonstration import (
 from agents_core.demonstrations.checks import check_demonstration
 from agents_core.demonstrations.fitting import fitted
 from agents_core.demonstrations.joining import joined
-from agents_core.demonstrations.loading import append_demonstration, load_demonstrations, write_demonstration
+from agents_core.demonstrations.loading import (
+    append_demonstration,
+    load_demonstrations,
+    read_sources,
+    write_demonstration,
+)
 from agents_core.demonstrations.sampling import DemonstrationSampler
 from agents_core.demonstrations.writing import written_aside
 
@@ -28,6 +33,7 @@ __all__ = [
     "fitted",
     "joined",
     "load_demonstrations",
+    "read_sources",
     "write_demonstration",
     "written_aside",
 ]

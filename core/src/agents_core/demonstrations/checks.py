@@ -12,17 +12,16 @@ _COUNTS = ("agent_id", "episode_id")
 
 
 def check_demonstration(demonstration: Demonstration, source: str) -> None:
-    """Refuse what no learner could use.
+    """Refuse what is no demonstration.
 
     Raises:
-        DemonstrationError: There is no transition, an array has not the shape or type of the spec, a number is not
-            finite, or an action is not among the choices; the message names the source and the first row.
+        DemonstrationError: There is no transition, an array has not the shape or type of the spec, or a number is not
+            finite; the message names the source and the first row.
     """
     if not len(demonstration):
         raise DemonstrationError(f"{source}: it holds no transition; record at least one decision and what followed it")
     _check_arrays(demonstration, source)
     _check_numbers(demonstration, source)
-    _check_choices(demonstration, source)
 
 
 def _check_arrays(demonstration: Demonstration, source: str) -> None:
@@ -86,12 +85,18 @@ def _check_numbers(demonstration: Demonstration, source: str) -> None:
             raise DemonstrationError(f"{source}: {name} is not finite at row {int(np.argmax(bad))}")
 
 
-def _check_choices(demonstration: Demonstration, source: str) -> None:
+def check_choices(demonstration: Demonstration, source: str) -> None:
+    """Refuse discrete actions that are not among the choices; people have recorded such files.
+
+    Raises:
+        DemonstrationError: With the first one.
+    """
     branches = demonstration.spec.action.discrete_branches
     chosen = demonstration.episodes.columns["action.discrete"]
-    wrong = ((chosen < 0) | (chosen >= np.array(branches, np.int64))).any(axis=1)
+    wrong = np.asarray(((chosen < 0) | (chosen >= np.array(branches, np.int64))).any(axis=1))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DemonstrationError(
-            f"{source}: discrete action {chosen[row].tolist()} of transition {row} is outside of branches {branches}"
+            f"{source}: discrete action {chosen[row].tolist()} of transition {row} is outside of branches {branches}, "
+            f"and so are those of {int(wrong.sum())} of {len(wrong)} transitions; nothing can be learned from it"
         )

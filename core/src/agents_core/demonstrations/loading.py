@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agents_core.contracts.demonstration import Demonstration, DemonstrationError, DemonstrationFormat
-from agents_core.demonstrations.checks import check_demonstration
+from agents_core.demonstrations.checks import check_choices, check_demonstration
 from agents_core.demonstrations.fitting import fitted
 from agents_core.demonstrations.formats import Source, check_options, find_sources, make_format, target_of
 from agents_core.demonstrations.joining import joined
@@ -30,7 +30,7 @@ def load_demonstrations(
     registry: Registry | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Demonstration:
-    """The episodes of all sources as one demonstration; what a file's reader warns of is logged.
+    """The episodes of all sources as one demonstration to learn from; what a file's reader warns of is logged.
 
     Args:
         sources: A file, a folder (every file in it whose suffix a format has, by name) or `format:name`, such as
@@ -42,18 +42,37 @@ def load_demonstrations(
     Raises:
         DemonstrationError: A source is missing, damaged, empty or of another spec.
     """
+    parts: list[Demonstration] = []
+    for source, part in read_sources(sources, registry=registry, options=options):
+        for warning in part.warnings:
+            _log.warning("%s", warning)
+        check_choices(part, source.label)
+        spec = spec or part.spec
+        parts.append(fitted(part, spec, source.label))
+    return joined(parts)
+
+
+def read_sources(
+    sources: SourceName | Sequence[SourceName],
+    *,
+    registry: Registry | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Iterator[tuple[Source, Demonstration]]:
+    """Each source as it is, not yet fitted to anything.
+
+    Args, raises:
+        As `load_demonstrations`.
+    """
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     if not named:
         raise DemonstrationError("no demonstration is named; give at least one file or folder")
     registry = registry or load_registry()
     found = [source for name in named for source in find_sources(name, registry)]
     check_options(options or {}, found)
-    parts: list[Demonstration] = []
     for source in found:
-        part = _read(source, options or {})
-        spec = spec or part.spec
-        parts.append(fitted(part, spec, source.label))
-    return joined(parts)
+        demonstration = make_format(source.format, options or {}).read(source.name)
+        check_demonstration(demonstration, source.label)
+        yield source, demonstration
 
 
 def write_demonstration(
@@ -107,11 +126,3 @@ def _open(
     source = target_of(target, registry or load_registry())
     check_options(options or {}, [source])
     return source, make_format(source.format, options or {})
-
-
-def _read(source: Source, options: Mapping[str, Any]) -> Demonstration:
-    demonstration = make_format(source.format, options).read(source.name)
-    for warning in demonstration.warnings:
-        _log.warning("%s", warning)
-    check_demonstration(demonstration, source.label)
-    return demonstration

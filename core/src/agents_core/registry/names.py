@@ -23,6 +23,8 @@ FIRST_PARTY: Mapping[tuple[Kind, str], str] = {
     ("environment", "gymnasium"): "agents-env-gymnasium",
     ("environment", "unity"): "agents-env-unity",
     ("stats-writer", "tensorboard"): "agents-stats-tensorboard",
+    ("demonstration-format", "demo"): "agents-env-unity",
+    ("demonstration-format", "minari"): "agents-demonstrations-minari",
     ("exporter", "onnx"): "agents-export-onnx",
 }
 """Distributions of the project's own components, for hints where one is not installed."""
