@@ -229,11 +229,15 @@ def test_a_run_that_cannot_start_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
-def test_a_resume_that_is_refused_leaves_the_run_as_it_was(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [("hidden_units=16", "shape"), ("activation=swish", 'network.activation is "tanh" there and "swish" here')],
+)
+def test_a_resume_that_is_refused_leaves_the_run_as_it_was(tmp_path: Path, change: str, message: str) -> None:
     first = run(toy(max_steps=600), tmp_path)
     before = (first.directory / "run.json").read_text()
-    with pytest.raises(UserError, match="shape"):
-        run(toy(max_steps=900), tmp_path, resume=True, overrides=["behaviors.*.network.hidden_units=16"])
+    with pytest.raises(UserError, match=message):
+        run(toy(max_steps=900), tmp_path, resume=True, overrides=[f"behaviors.*.network.{change}"])
     assert json.loads((first.directory / "run.json").read_text()) == json.loads(before)
 
 

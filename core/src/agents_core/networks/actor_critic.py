@@ -19,6 +19,7 @@ from agents_core.networks.encoders.choice import check_choices
 from agents_core.networks.encoders.vector import VectorEncoder
 from agents_core.networks.flat import FlatParameters
 from agents_core.networks.initialisation import Initialiser
+from agents_core.networks.meaning import check_meaning, meaning_of
 from agents_core.networks.memory import Memory
 from agents_core.options import NetworkConfig
 from agents_core.spec import BehaviorSpec
@@ -66,6 +67,7 @@ class ActorCritic(nn.Module):
         self.spec = spec
         self.config = config
         self.form = _action_form(spec, config)
+        self._meaning = meaning_of(spec, config, encoders)
         self.normalisers = build_normalisers(spec, config, device)
         make_body = partial(Body, spec, config, encoders, self.normalisers, generator)
         self.actor_body = make_body()
@@ -142,13 +144,13 @@ class ActorCritic(nn.Module):
                 normaliser.update(observation.reshape(len(observation), -1))
 
     def actor_state(self) -> dict[str, Any]:
-        """What acting needs: the actor's weights and the normalisers."""
+        """What acting needs: the actor's weights, the normalisers, and the options that they go with."""
         normalisers = {
             observation.name: normaliser.state_dict()
             for observation, normaliser in zip(self.spec.observations, self.normalisers, strict=True)
             if normaliser is not None
         }
-        return {"weights": self._weights(of_actor=True), "normalisers": normalisers}
+        return {"weights": self._weights(of_actor=True), "normalisers": normalisers, "network": dict(self._meaning)}
 
     def load_actor_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `actor_state` gave.
@@ -156,6 +158,7 @@ class ActorCritic(nn.Module):
         Raises:
             UserError: It belongs to another network.
         """
+        check_meaning(state["network"], self._meaning)
         self._load_weights(state["weights"], of_actor=True)
         for observation, normaliser in zip(self.spec.observations, self.normalisers, strict=True):
             if normaliser is not None:
