@@ -165,11 +165,13 @@ class PPOTrainer(Trainer):
 
     def _update_signals(self, rollout: Batch, rows: npt.NDArray[np.int64]) -> dict[str, float]:
         minibatch = rollout.take(torch.from_numpy(rows).to(self._context.device))
-        return {
+        stats = {
             f"reward/{name}/{key}": value
             for name, signal in self._learning_signals.items()
             for key, value in signal.update(minibatch).items()
         }
+        check_losses(stats, self._place())
+        return stats
 
     def _loss_weights(self) -> LossWeights:
         config = self._config
