@@ -10,6 +10,8 @@ from agents_core.cli.main import main
 from click.testing import CliRunner, Result
 
 WORLD = """
+import pathlib
+
 import gymnasium
 import numpy as np
 
@@ -17,7 +19,8 @@ import numpy as np
 class World(gymnasium.Env):
     action_space = gymnasium.spaces.Discrete(2)
 
-    def __init__(self, side=20, dtype="uint8", highest=255):
+    def __init__(self, side=20, dtype="uint8", highest=255, true_side=None):
+        self.true_side = true_side or side
         camera = gymnasium.spaces.Box(0, highest, (side, side, 3), np.dtype(dtype).type)
         self.observation_space = gymnasium.spaces.Dict(
             {"camera": camera, "state": gymnasium.spaces.Box(-1, 1, (4,), np.float32)}
@@ -26,13 +29,15 @@ class World(gymnasium.Env):
 
     def _see(self):
         camera = self.observation_space["camera"]
-        return {"camera": np.full(camera.shape, camera.high.max(), camera.dtype), "state": np.zeros(4, np.float32)}
+        image = np.full((self.true_side, self.true_side, 3), camera.high.max(), camera.dtype)
+        return {"camera": image, "state": np.zeros(4, np.float32)}
 
     def reset(self, *, seed=None, options=None):
         self.time = 0
         return self._see(), {}
 
     def step(self, action):
+        pathlib.Path("stepped").touch()
         self.time += 1
         return self._see(), float(action), self.time == 10, False, {}
 """
@@ -121,7 +126,7 @@ def test_an_encoder_of_a_third_party_trains_is_saved_and_acts(workplace: Path) -
         ("{}", ", kwargs: {dtype: float32}", ["'camera'", "from 255 to 255", "[0, 1]", "scale: none"]),
     ],
 )
-def test_what_cannot_be_encoded_is_refused_in_one_message(
+def test_what_cannot_be_encoded_is_refused_in_one_message_before_the_first_step(
     workplace: Path, encoders: str, environment: str, words: list[str]
 ) -> None:
     done = run(workplace, encoders, environment)
@@ -129,9 +134,19 @@ def test_what_cannot_be_encoded_is_refused_in_one_message(
     assert "Traceback" not in done.output
     for word in words:
         assert word in done.stderr
-    assert not list(workplace.glob("results/*/checkpoints/*/*"))
+    assert not (workplace / "stepped").exists()
+
+
+def test_images_of_another_size_than_declared_fail_before_the_first_step(workplace: Path) -> None:
+    done = run(workplace, "{}", ", kwargs: {true_side: 18}")
+    assert done.exit_code == 3, done.output
+    assert "Traceback" not in done.output
+    for word in ["camera", "(20, 20, 3)", "(18, 18, 3)"]:
+        assert word in done.stderr
+    assert not (workplace / "stepped").exists()
 
 
 def test_floats_from_0_to_1_and_unscaled_ones_are_taken(workplace: Path) -> None:
     done = run(workplace, "{}", ", kwargs: {dtype: float32, highest: 1}")
     assert done.exit_code == 0, done.output
+    assert (workplace / "stepped").exists()
