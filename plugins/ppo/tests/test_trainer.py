@@ -256,7 +256,7 @@ def test_a_reward_that_is_not_finite_names_its_signal() -> None:
 def test_a_loss_of_a_signal_that_is_not_finite_is_named() -> None:
     class Diverging(Recording):
         def update(self, minibatch: Batch) -> dict[str, float]:
-            return {"loss": float("inf")}
+            return {**super().update(minibatch), "loss": float("inf")}
 
     with pytest.raises(NonFiniteError, match=r"behavior 'Test', step 64: reward/own/loss became inf"):
         make_loop(signals={"own": Diverging()}).train(64)
