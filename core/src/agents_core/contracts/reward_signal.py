@@ -35,6 +35,7 @@ class RewardSignalContext(Generic[ConfigT]):
         max_steps: Length of the run in steps, for schedules.
         encoders: Encoders that the experiment chooses for the behavior's observations, by name; a network of the
             signal uses them too, see `agents_core.networks.features`.
+        acts_only: Whether nothing will be learned or rewarded, so that what only that needs may be left away.
     """
 
     name: str
@@ -44,6 +45,7 @@ class RewardSignalContext(Generic[ConfigT]):
     seed: np.random.SeedSequence
     max_steps: int
     encoders: Mapping[str, ChosenEncoder] = field(default_factory=dict)
+    acts_only: bool = False
 
 
 class RewardSignal(ABC):

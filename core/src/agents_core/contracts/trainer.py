@@ -11,6 +11,7 @@ import numpy as np
 
 from agents_core.columns import Columns
 from agents_core.contracts.buffer import Buffer
+from agents_core.contracts.demonstration import Demonstration
 from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.contracts.policy import Policy
 from agents_core.contracts.reward_signal import RewardSignal
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import torch
 
 ConfigT = TypeVar("ConfigT")
-Needs = Literal["trajectories", "transitions"]
+Needs = Literal["trajectories", "transitions", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,9 @@ class TrainerContext(Generic[ConfigT]):
         encoders: Encoders that the experiment chooses, by observation name; networks are made with them.
         make_buffer: Makes the buffer that the experiment chooses, given the policy's `memory_size`; None where the
             trainer declares none, and where it is made to act only.
+        acts_only: Whether it is made for its policy alone, so that what only learning needs may be left away.
+        demonstration: Of a trainer that needs nothing: what `demo_path` of its config names, in the form of `spec`;
+            None where it acts only.
     """
 
     behavior: str
@@ -56,6 +60,8 @@ class TrainerContext(Generic[ConfigT]):
     timers: Timers
     encoders: Mapping[str, ChosenEncoder] = field(default_factory=dict)
     make_buffer: Callable[[int], Buffer] | None = None
+    acts_only: bool = False
+    demonstration: Demonstration | None = None
 
 
 class Trainer(ABC):
@@ -64,16 +70,22 @@ class Trainer(ABC):
     Attributes:
         needs: `trajectories`: `process` gets `Trajectories` of at least `rollout_size` rows, all acted by the same
             policy. `transitions`: `process` gets `Columns` with `next_obs.<i>` (and `next_action_mask` where there
-            are masks), once each agent's next observation is there.
+            are masks), once each agent's next observation is there. `nothing`: it learns from its demonstration;
+            `process` gets an empty table, `is_ready` says whether there is still something to gain.
         rollout_size: Rows that a trainer of trajectories wants at once.
         policy: What acts; `update` changes it in place.
         buffer: What a trainer of transitions samples from; saved apart from the trainer's own state.
+        rows_learned: Of a trainer that needs nothing: transitions that the last `update` trained on, which are its
+            steps.
+        score: Of a trainer that needs nothing: how good the policy is, for `best` where nothing is evaluated.
     """
 
     needs: Needs
     rollout_size: int = 0
     policy: Policy
     buffer: Buffer | None = None
+    rows_learned: int = 0
+    score: float | None = None
 
     @abstractmethod
     def process(self, experience: Trajectories | Columns, step: int) -> None:

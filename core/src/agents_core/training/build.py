@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import torch
 
 from agents_core.config import BehaviorSection, EnvironmentSection, Experiment, Section
 from agents_core.contracts.buffer import Buffer, BufferContext
+from agents_core.contracts.demonstration import Demonstration
 from agents_core.contracts.encoder import ChosenEncoder
 from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
 from agents_core.contracts.stats import StatsWriter, StatsWriterContext
@@ -38,6 +40,28 @@ def make_pool(experiment: Experiment, num_envs: int, workers: Section) -> Worker
     return pool
 
 
+def open_pool(experiment: Experiment, stack: ExitStack, *, is_offline: bool) -> WorkerPool | None:
+    """The environments of a run, closed with the stack.
+
+    Args:
+        is_offline: They are only for evaluating: one, or None where the experiment has no environment.
+
+    Raises:
+        UserError: The experiment has none, or one with hidden state where resuming is to be exact.
+    """
+    if is_offline and experiment.environment is None:
+        return None
+    section = environment_section(experiment)
+    pool = make_pool(experiment, 1 if is_offline else section.num_envs, section.workers)
+    stack.callback(pool.close)
+    if experiment.checkpoints.exact and pool.hidden_state and not is_offline:
+        raise UserError(
+            "checkpoints.exact: a reset must put the whole environment into a known state, but "
+            f"{', '.join(pool.hidden_state)} may keep state of its own; remove it, or set exact to false"
+        )
+    return pool
+
+
 def environment_section(experiment: Experiment) -> EnvironmentSection:
     """The experiment's environment.
 
@@ -63,14 +87,20 @@ def make_trainer(
     timers: Timers,
     *,
     acts_only: bool = False,
+    demonstration: Demonstration | None = None,
 ) -> Trainer:
-    """The behavior's trainer, with its reward signals and its buffer; `acts_only` = without a buffer."""
+    """The behavior's trainer, with its reward signals and its buffer.
+
+    Args:
+        acts_only: Without what only learning needs.
+        demonstration: Of a trainer that learns from nothing else.
+    """
     device = choose_device(experiment)
     encoders = {name: _chosen_encoder(encoder) for name, encoder in section.encoders.items()}
     signals: dict[str, RewardSignal] = {}
     for name, signal in section.reward_signals.items():
         seed = named_seed(experiment.seed, "reward_signal", behavior, name)
-        context = RewardSignalContext(name, signal.config, spec, device, seed, section.max_steps, encoders)
+        context = RewardSignalContext(name, signal.config, spec, device, seed, section.max_steps, encoders, acts_only)
         signals[name] = signal.component.load_factory()(context)
     trainer: Trainer = section.trainer.component.load_factory()(
         TrainerContext(
@@ -85,6 +115,8 @@ def make_trainer(
             timers=timers,
             encoders=encoders,
             make_buffer=None if acts_only else _buffer_maker(behavior, section, spec, device),
+            acts_only=acts_only,
+            demonstration=demonstration,
         )
     )
     return trainer

@@ -25,14 +25,18 @@ _log = logging.getLogger(__name__)
 
 
 class Evaluator:
-    """Evaluates policies on fixed starts; the environments are made at the first evaluation and kept."""
+    """Evaluates policies on fixed starts; the environments are made at the first evaluation and kept.
 
-    def __init__(self, experiment: Experiment, training_pool: WorkerPool, stop: StopSignal) -> None:
+    Args:
+        training_pool: None = the experiment has no environment.
+    """
+
+    def __init__(self, experiment: Experiment, training_pool: WorkerPool | None, stop: StopSignal) -> None:
         self._experiment = experiment
         self._stop = stop
         self._pool: WorkerPool | None = None
-        self.is_possible = experiment.environment is not None and training_pool.max_instances is None
-        if not self.is_possible:
+        self.is_possible = training_pool is not None and training_pool.max_instances is None
+        if training_pool is not None and not self.is_possible:
             _log.info("no second environment can be opened: `best` goes by the training return")
 
     def evaluate(self, policies: Mapping[str, Policy], episodes: int) -> dict[str, EvaluationResult]:

@@ -53,6 +53,11 @@ class Learner:
     def is_done(self) -> bool:
         return self.step >= self.section.max_steps
 
+    @property
+    def score(self) -> float | None:
+        """How good the policy is where it is not evaluated."""
+        return self.summary.recent_return
+
     def receive(self, steps: BehaviorSteps) -> None:
         """Take in an environment step."""
         self.collector.receive(steps)

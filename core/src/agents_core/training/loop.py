@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from agents_core.config import Experiment
 from agents_core.contracts.environment import Actions, EnvironmentSteps
@@ -48,6 +48,11 @@ class TrainingLoop:
         self._resumed_at = resumed_at
         self._next_progress = 0.0
         self.learners: dict[str, Learner] = {}
+
+    @property
+    def specs(self) -> Iterable[BehaviorSpec]:
+        """Of all behaviors of the environment."""
+        return self._pool.behavior_specs.values()
 
     def run(self, recorder: Recorder, stop: StopSignal) -> bool:
         """Train to the end, after `reset`.

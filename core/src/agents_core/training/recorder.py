@@ -74,7 +74,7 @@ class Recorder:
         if self._is_evaluation_due(learner):
             best = self._evaluate(learners)
         due = self._interval(self._checkpoints, learner, self._experiment.checkpoints.interval).is_due(learner.step)
-        if due and not self._evaluates(learner) and _improves(learner, learner.summary.recent_return):
+        if due and not self._evaluates(learner) and _improves(learner, learner.score):
             best.add(learner.name)
         if due or best:
             self.save(learners, best)

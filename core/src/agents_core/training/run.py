@@ -10,12 +10,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from agents_core.config import Experiment, load_experiment
+from agents_core.contracts.demonstration import Demonstration
 from agents_core.contracts.worker_pool import WorkerPool
 from agents_core.errors import AgentsError, EnvironmentFailedError, UserError
 from agents_core.registry import Registry
 from agents_core.spec import BehaviorSpec
 from agents_core.timers import Timers
-from agents_core.training.build import environment_section, make_pool, make_trainer, make_writers, set_threads
+from agents_core.training.build import make_trainer, make_writers, open_pool, set_threads
 from agents_core.training.checkpoint import CheckpointStore
 from agents_core.training.checkpoint_files import Checkpoint
 from agents_core.training.clock import RunClock
@@ -23,12 +24,15 @@ from agents_core.training.evaluator import Evaluator
 from agents_core.training.failures import explained_failures
 from agents_core.training.learner import Learner, check_spec, spec_from_tree
 from agents_core.training.loop import TrainingLoop
+from agents_core.training.offline import OfflineLearner, OfflineLoop, behavior_demonstrations, is_offline
 from agents_core.training.recorder import Recorder
 from agents_core.training.run_directory import RunDirectory, Status
 from agents_core.training.run_options import RunOptions, RunResult
 from agents_core.training.state_tree import check_same_arrays
 from agents_core.training.stop import StopSignal
 from agents_core.training.versions import core_versions, plugin_versions
+
+Loop = TrainingLoop | OfflineLoop
 
 _log = logging.getLogger(__name__)
 
@@ -86,6 +90,7 @@ class _Run:
         self._timers = Timers()
         self._clock = RunClock()
         self._initial: Mapping[str, Checkpoint] = {}
+        self._is_offline = not options.inference and is_offline(experiment)
 
     def train(self) -> RunResult:
         """Make everything, train, and put everything away again."""
@@ -103,22 +108,9 @@ class _Run:
                 self._clock.load_state_dict(newest.run["clock"])
             elif self._options.init_from is not None:
                 self._initial = load_initial(self._options.init_from, self._options.results)
-            pool = make_pool(
-                self._experiment,
-                environment_section(self._experiment).num_envs,
-                environment_section(self._experiment).workers,
-            )
-            stack.callback(pool.close)
-            if self._experiment.checkpoints.exact and pool.hidden_state:
-                raise UserError(
-                    "checkpoints.exact: a reset must put the whole environment into a known state, but "
-                    f"{', '.join(pool.hidden_state)} may keep state of its own; remove it, or set exact to false"
-                )
-            loop = TrainingLoop(
-                self._experiment, pool, self._make_learner, self._timers, self._clock, self._resumed_at()
-            )
-            loop.reset()
-            set_threads(self._experiment, pool.behavior_specs.values())
+            pool = open_pool(self._experiment, stack, is_offline=self._is_offline)
+            loop = self._make_loop(pool)
+            set_threads(self._experiment, loop.specs)
             directory = self._resumed or stack.enter_context(self._make_directory())
             try:
                 if self._resumed is None:
@@ -131,8 +123,21 @@ class _Run:
                 raise
             return self._train(loop, recorder, directory, pool, stop)
 
+    def _make_loop(self, pool: WorkerPool | None) -> Loop:
+        if self._is_offline or pool is None:
+            demonstrations = behavior_demonstrations(self._experiment, self._registry, pool)
+            return OfflineLoop(demonstrations, self._make_learner, self._timers, self._clock)
+        loop = TrainingLoop(self._experiment, pool, self._make_learner, self._timers, self._clock, self._resumed_at())
+        loop.reset()
+        return loop
+
     def _train(
-        self, loop: TrainingLoop, recorder: Recorder, directory: RunDirectory, pool: WorkerPool, stop: StopSignal
+        self,
+        loop: Loop,
+        recorder: Recorder,
+        directory: RunDirectory,
+        pool: WorkerPool | None,
+        stop: StopSignal,
     ) -> RunResult:
         """The loop, and what is written when it ends, however it ends."""
         directory.begin()
@@ -158,9 +163,10 @@ class _Run:
             {name: learner.best_return for name, learner in loop.learners.items() if learner.best_return is not None},
         )
 
-    def _close_books(self, loop: TrainingLoop, directory: RunDirectory, pool: WorkerPool, status: Status) -> None:
+    def _close_books(self, loop: Loop, directory: RunDirectory, pool: WorkerPool | None, status: Status) -> None:
         """Write how the run ended. A full disk must not hide the error that ended it, so one here is a warning."""
-        self._timers.merge("environment", pool.timers())
+        if pool is not None:
+            self._timers.merge("environment", pool.timers())
         writes: tuple[Callable[[], None], ...] = (
             lambda: self._timers.save(directory.timers_path, {**self._versions, **self._plugins}),
             lambda: self._write_summary(loop, directory, status),
@@ -176,19 +182,26 @@ class _Run:
         _log.info("%s after %.1f s", status, self._clock.wall_seconds)
         self._registry.run_finished(run_directory=directory.path, status=status)
 
-    def _stop(self, loop: TrainingLoop, recorder: Recorder) -> None:
+    def _stop(self, loop: Loop, recorder: Recorder) -> None:
         """End early. An exact run keeps its last checkpoint, since one taken now would lead to other weights."""
         if self._options.inference or self._experiment.checkpoints.exact:
             recorder.write_last_summaries(loop.learners.values())
         else:
             recorder.stop(loop.learners)
 
-    def _make_learner(self, name: str, spec: BehaviorSpec) -> Learner:
-        section = self._experiment.behavior(name)
+    def _make_learner(self, name: str, spec: BehaviorSpec, demonstration: Demonstration | None = None) -> Learner:
+        section, acts_only = self._experiment.behavior(name), self._options.inference
         try:
-            acts_only = self._options.inference
-            trainer = make_trainer(self._experiment, name, section, spec, self._timers, acts_only=acts_only)
-            learner = Learner(
+            trainer = make_trainer(
+                self._experiment,
+                name,
+                section,
+                spec,
+                self._timers,
+                acts_only=acts_only,
+                demonstration=demonstration,
+            )
+            learner = (Learner if demonstration is None else OfflineLearner)(
                 name,
                 section,
                 spec,
@@ -217,12 +230,12 @@ class _Run:
         return learner
 
     def _make_directory(self) -> RunDirectory:
-        section = environment_section(self._experiment)
+        section = self._experiment.environment
         trainers = sorted({behavior.trainer.type for behavior in self._experiment.behaviors.values()})
         return RunDirectory.create(
             self._options.results,
             self._options.run_id,
-            words=[*trainers, str(section.options().get("id") or section.type)],
+            words=[*trainers, *([] if section is None else [str(section.options().get("id") or section.type)])],
             seed=self._experiment.seed,
             command=sys.argv,
             versions=self._versions,
@@ -230,7 +243,9 @@ class _Run:
             force=self._options.force,
         )
 
-    def _make_recorder(self, stack: ExitStack, directory: RunDirectory, pool: WorkerPool, stop: StopSignal) -> Recorder:
+    def _make_recorder(
+        self, stack: ExitStack, directory: RunDirectory, pool: WorkerPool | None, stop: StopSignal
+    ) -> Recorder:
         writers = make_writers(self._experiment, directory.path, self._resumed_at(), quiet=self._options.quiet)
         for writer in writers:
             stack.callback(writer.close)
@@ -264,7 +279,7 @@ class _Run:
         note = f"{directory.path} is finished ({steps}); to train longer: agents resume {directory.path} --max-steps N"
         return RunResult(directory.path, "finished", note=note)
 
-    def _write_summary(self, loop: TrainingLoop, directory: RunDirectory, status: Status) -> None:
+    def _write_summary(self, loop: Loop, directory: RunDirectory, status: Status) -> None:
         directory.write_summary(
             {
                 "status": status,
