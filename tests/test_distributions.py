@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from source_files import imported_names
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -81,19 +81,8 @@ def test_plugin_declares_its_entry_point_and_bounds_core(plugin: Path) -> None:
     assert "<" in core, "a plugin says up to which core it works"
 
 
-def _imported_names(file: Path) -> list[str]:
-    """Full dotted names that a file imports."""
-    names = []
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-    return names
-
-
 def test_plugin_imports_no_private_name_of_core(plugin: Path) -> None:
-    imported = [name for file in (plugin / "src").rglob("*.py") for name in _imported_names(file)]
+    imported = [name for file in (plugin / "src").rglob("*.py") for name in imported_names(file)]
     assert any(name.startswith("agents_core.") for name in imported)
     assert [name for name in imported if name.startswith("agents_core.") and "._" in name] == []
 

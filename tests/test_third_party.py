@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from safetensors.numpy import load_file
+from source_files import imported_names
 from wheel_environment import ROOT, WheelEnvironment, build_wheels
 
-EXAMPLES = ROOT / "examples"
+EXAMPLES = [ROOT / "examples" / name for name in ("third_party_reward", "third_party_trainer")]
 
 EXPERIMENT = """
 seed: 1
@@ -32,9 +33,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def with_novelty(wheel_environment: WheelEnvironment, tmp_path_factory: pytest.TempPathFactory) -> WheelEnvironment:
-    wheels = build_wheels([EXAMPLES / "third_party_reward"], tmp_path_factory.mktemp("wheels"))
-    wheel_environment.install(*wheels)
+def with_examples(wheel_environment: WheelEnvironment, tmp_path_factory: pytest.TempPathFactory) -> WheelEnvironment:
+    wheel_environment.install(*build_wheels(EXAMPLES, tmp_path_factory.mktemp("wheels")))
     return wheel_environment
 
 
@@ -56,17 +56,37 @@ def test_environment_holds_wheels_only(wheel_environment: WheelEnvironment) -> N
     assert ROOT not in Path(place.strip()).parents
 
 
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda folder: folder.name)
+def test_example_passes_its_own_tests(example: Path, with_examples: WheelEnvironment) -> None:
+    done = with_examples.run("python", "-m", "pytest", "-p", "no:cacheprovider", cwd=example)
+    assert "passed" in done.stdout
+
+
+def test_example_uses_public_names_only() -> None:
+    imported = [name for example in EXAMPLES for file in example.rglob("*.py") for name in imported_names(file)]
+    assert any(name.startswith("agents_core.") for name in imported)
+    assert [name for name in imported if name.startswith("agents_core.") and "._" in name] == []
+    assert not any(
+        name.startswith(("agents_core.cli", "agents_core.registry", "agents_core.training")) for name in imported
+    )
+
+
+def test_the_whole_example_trainer_fits_on_two_pages() -> None:
+    lines = (EXAMPLES[1] / "src" / "agents_reinforce" / "trainer.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 120
+
+
 def test_installed_signal_shows_its_options_trains_resumes_and_is_missed(
-    with_novelty: WheelEnvironment, tmp_path: Path
+    with_examples: WheelEnvironment, tmp_path: Path
 ) -> None:
-    page = with_novelty.run("agents", "plugins", "show", "novelty").stdout
+    page = with_examples.run("agents", "plugins", "show", "novelty").stdout
     assert "agents-reward-novelty 0.1.0" in page
     assert all(option in page for option in ("strength", "gamma", "bin_width", "table_size", "0.25", "> 0"))
-    assert with_novelty.run("agents", "plugins", "check", "novelty")
+    assert with_examples.run("agents", "plugins", "check", "novelty")
 
     (tmp_path / "experiment.yaml").write_text(EXPERIMENT, encoding="utf-8")
     run = tmp_path / "results" / "run"
-    with_novelty.run("agents", "run", "experiment.yaml", "--run-id", "run", cwd=tmp_path)
+    with_examples.run("agents", "run", "experiment.yaml", "--run-id", "run", cwd=tmp_path)
     arrays = _trainer_arrays(run, 1024)
     assert arrays["critic/weights/value_head.weight"].shape == (2, 16), "a value head each"
     assert arrays["signals/novelty/counts"].sum() == 1024, "each transition once"
@@ -75,13 +95,13 @@ def test_installed_signal_shows_its_options_trains_resumes_and_is_missed(
     assert metrics[0]["reward/novelty/scaled"] == pytest.approx(0.1 * metrics[0]["reward/novelty/raw"])
     assert metrics[-1]["reward/novelty/raw"] < metrics[0]["reward/novelty/raw"]
 
-    with_novelty.run("agents", "resume", "run", "--max-steps", "1536", cwd=tmp_path)
+    with_examples.run("agents", "resume", "run", "--max-steps", "1536", cwd=tmp_path)
     assert _trainer_arrays(run, 1536)["signals/novelty/counts"].sum() == 1536, "counting went on"
 
-    with_novelty.uninstall("agents-reward-novelty")
-    done = with_novelty.run("agents", "run", "experiment.yaml", "--run-id", "other", cwd=tmp_path, code=2)
+    with_examples.uninstall("agents-reward-novelty")
+    done = with_examples.run("agents", "run", "experiment.yaml", "--run-id", "other", cwd=tmp_path, code=2)
     assert "experiment.yaml:12:7: behaviors.*.reward_signals.novelty: " in done.stderr
     assert "no installed plugin provides reward signal 'novelty'" in done.stderr
     assert "Traceback" not in done.stderr
-    done = with_novelty.run("agents", "resume", "run", "--max-steps", "2048", cwd=tmp_path, code=2)
+    done = with_examples.run("agents", "resume", "run", "--max-steps", "2048", cwd=tmp_path, code=2)
     assert "no installed plugin provides reward signal 'novelty'" in done.stderr
