@@ -1,0 +1,50 @@
+"""Options of SAC."""
+
+from __future__ import annotations
+
+from agents_core.options import ConfigModel, PositiveSchedule
+from agents_core.schedules import Schedule
+from pydantic import Field
+
+
+class SACConfig(ConfigModel):
+    """Soft Actor-Critic."""
+
+    batch_size: int = Field(
+        default=256, ge=1, description="Transitions of a minibatch, about: with memory in whole sequences."
+    )
+    learning_rate: PositiveSchedule = Field(
+        default=Schedule(3e-4), description="Step size of Adam, for the policy, the critics and the temperature."
+    )
+    tau: float = Field(
+        default=0.005, gt=0, le=1, description="Part of the way that target networks go to the critics in an update."
+    )
+    steps_per_update: float = Field(
+        default=1.0, gt=0, description="Steps of all agents together for each update; below 1 = several updates a step."
+    )
+    buffer_init_steps: int = Field(
+        default=1000, ge=0, description="Steps with random actions at the start, before anything is learned."
+    )
+    init_entcoef: float = Field(default=1.0, gt=0, description="Temperature, the weight of the entropy, at the start.")
+    target_entropy: float | None = Field(
+        default=None,
+        description="Entropy of continuous actions that their temperature steers to; null = -1 for each dimension.",
+    )
+    discrete_target_entropy: float = Field(
+        default=0.2,
+        ge=0,
+        le=1,
+        description="Entropy of a discrete branch that its temperature steers to, as a part of the largest possible.",
+    )
+    n_step: int = Field(
+        default=1, ge=1, le=100, description="Rewards that are summed before the target networks value what follows."
+    )
+    reward_signal_steps_per_update: float | None = Field(
+        default=None,
+        gt=0,
+        description="Steps for each update of the reward signals on a sample of their own; null = with every update, "
+        "on its sample.",
+    )
+    max_grad_norm: float | None = Field(
+        default=None, gt=0, description="Gradients with a larger norm are scaled down to it; null = never."
+    )
