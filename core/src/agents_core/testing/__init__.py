@@ -32,14 +32,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agents_core.testing.conformance.checks import ConformanceError, overrides
     from agents_core.testing.conformance.reward_signal import RewardSignalConformance
+    from agents_core.testing.conformance.trainer import TrainerConformance
 
 _HOMES = {
     "ConformanceError": "checks",
     "RewardSignalConformance": "reward_signal",
+    "TrainerConformance": "trainer",
     "overrides": "checks",
 }
 
-__all__ = ["ConformanceError", "RewardSignalConformance", "overrides"]
+__all__ = ["ConformanceError", "RewardSignalConformance", "TrainerConformance", "overrides"]
 
 
 def __getattr__(name: str) -> Any:

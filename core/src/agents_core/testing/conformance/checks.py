@@ -53,6 +53,12 @@ def overrides(reason: str) -> Callable[[FunctionT], FunctionT]:
 class Checks:
     """Base of the kit's classes: every method that starts with `test_` is a check without arguments."""
 
+    def setup_method(self) -> None:
+        """Called before each check, by pytest as well."""
+
+    def teardown_method(self) -> None:
+        """Called after each check, by pytest as well."""
+
     @classmethod
     def names(cls) -> list[str]:
         """The checks in the order in which they are written, those of base classes first."""
@@ -124,8 +130,10 @@ def run_checks(cls: type[Checks], *, without: Collection[str] = ()) -> Iterator[
 
 
 def _run(cls: type[Checks], name: str) -> Outcome:
-    check = getattr(cls(), name)
+    checks = cls()
+    check = getattr(checks, name)
     explanation = inspect.getdoc(check) or ""
+    checks.setup_method()
     try:
         check()
     except SkipTest as reason:
@@ -134,4 +142,6 @@ def _run(cls: type[Checks], name: str) -> Outcome:
         return Outcome(name, "failed", str(error), explanation)
     except (Exception, SystemExit) as error:  # a stranger's code raised
         return Outcome(name, "failed", f"it raises {describe(error)}", explanation)
+    finally:
+        checks.teardown_method()
     return Outcome(name, "passed", "", explanation)

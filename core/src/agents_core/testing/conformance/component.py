@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -85,6 +86,18 @@ class ComponentConformance(Checks):
         """The component's config with `config` and further options."""
         model = cls.found().load_config()
         return model.model_validate({**cls.config, **changes}, context={"directory": cls.directory()})
+
+    def setup_method(self) -> None:
+        """One thread for torch, so that small networks do not wait for a busy machine."""
+        torch = sys.modules.get("torch")
+        self._threads = torch.get_num_threads() if torch is not None else 0
+        if torch is not None:
+            torch.set_num_threads(1)
+
+    def teardown_method(self) -> None:
+        """As many threads as before."""
+        if self._threads:
+            sys.modules["torch"].set_num_threads(self._threads)
 
     def spawned(self) -> tuple[str, tuple[object, ...]]:
         """A function, `module:name`, and its arguments: what is to give the same here and in a spawned process."""

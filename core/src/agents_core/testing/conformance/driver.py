@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import torch
 
+from agents_core.columns import Array, Columns
 from agents_core.contracts.environment import Actions, BehaviorSteps, Environment
 from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
 from agents_core.contracts.trainer import Trainer
@@ -15,11 +16,12 @@ from agents_core.experience.transitions import TransitionCollector
 from agents_core.learning.extrinsic import ExtrinsicReward
 from agents_core.learning.extrinsic_config import ExtrinsicConfig
 from agents_core.spec import BehaviorSpec
+from agents_core.trajectory import Trajectories
 
 BEHAVIOR = "Conformance"
 MAX_STEPS = 100_000
 _TIME_HORIZON = 32
-_FRUITLESS_STEPS = 200_000
+_FRUITLESS_STEPS = 100_000
 
 
 def extrinsic_reward(spec: BehaviorSpec, **options: object) -> RewardSignal:
@@ -33,23 +35,46 @@ class Driver:
     """Steps an environment and hands what it collects to a trainer.
 
     Attributes:
-        steps: Decisions taken.
         stats: Of every update.
+        handed_out: What the trainer was given since its last update, as copies of its own.
     """
 
-    def __init__(self, environment: Environment, trainer: Trainer, *, seed: int = 1) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        trainer: Trainer,
+        *,
+        seed: int = 1,
+        after: Driver | None = None,
+        on_update: Callable[[Driver], None] | None = None,
+    ) -> None:
+        """Reset the environment.
+
+        Args:
+            environment: Has one behavior.
+            trainer: Learns.
+            seed: Of the environment.
+            after: Go on with the counters of this one, as a resumed run would.
+            on_update: Called after each update.
+        """
         self.environment = environment
         self.trainer = trainer
         self.stats: list[dict[str, float]] = []
+        self.handed_out: list[Trajectories | Columns] = []
+        self.collector = make_collector(trainer)
+        if after is not None:
+            self.collector.steps, self.collector.episodes_begun = after.steps, after.collector.episodes_begun
+        self._on_update = on_update
         self.restart(seed)
 
     @property
     def steps(self) -> int:
+        """Decisions taken."""
         return self.collector.steps
 
     def restart(self, seed: int) -> None:
         """Reset the environment and forget open episodes."""
-        self.collector = make_collector(self.trainer)
+        self.collector.restart()
         steps = self.environment.reset(seed).behaviors
         (self._behavior,) = self.environment.behavior_specs
         self._receive(steps)
@@ -58,6 +83,11 @@ class Driver:
         """Train until that many more updates are done."""
         goal = len(self.stats) + count
         return self.until(lambda: len(self.stats) >= goal)
+
+    def advance(self, steps: int) -> Driver:
+        """Train for about that many decisions more."""
+        goal = self.steps + steps
+        return self.until(lambda: self.steps >= goal)
 
     def until(self, is_done: Callable[[], bool]) -> Driver:
         """Train until then.
@@ -69,17 +99,29 @@ class Driver:
         while not is_done():
             self._step()
             if self.collector.rows >= max(self.trainer.rollout_size, 1):
-                self._learn()
+                self.learn(self.collector.take())
             if len(self.stats) > updated:
                 updated, updated_at = len(self.stats), self.steps
             elif self.steps - updated_at > _FRUITLESS_STEPS:
-                raise RuntimeError(f"no update in {_FRUITLESS_STEPS} steps")
+                raise RuntimeError(f"the trainer made no update in {_FRUITLESS_STEPS} steps")
         return self
 
-    def _learn(self) -> None:
-        self.trainer.process(self.collector.take(), self.steps)
+    def rollout(self) -> Trajectories | Columns:
+        """Collect what the trainer wants at once, and keep it."""
+        while self.collector.rows < max(self.trainer.rollout_size, 1):
+            self._step()
+        return copied(self.collector.take())
+
+    def learn(self, experience: Trajectories | Columns) -> None:
+        """Hand experience to the trainer, and update if it is ready."""
+        experience = copied(experience)
+        self.handed_out.append(experience)
+        self.trainer.process(experience, self.steps)
         if self.trainer.is_ready():
             self.stats.append(self.trainer.update())
+            if self._on_update is not None:
+                self._on_update(self)
+            self.handed_out.clear()
 
     def _step(self) -> None:
         actions: dict[str, Actions] = {}
@@ -106,3 +148,26 @@ def make_collector(trainer: Trainer) -> Collector:
     if trainer.needs == "transitions":
         return TransitionCollector(policy.spec, policy.memory_size)
     return TrajectoryCollector(policy.spec, trainer.rollout_size, _TIME_HORIZON, policy.memory_size)
+
+
+def columns_of(experience: Trajectories | Columns) -> Columns:
+    """The rows of experience of either form."""
+    return experience.columns if isinstance(experience, Trajectories) else experience
+
+
+def arrays_of(experience: Trajectories | Columns) -> dict[str, Array]:
+    """Every array of experience, by a name."""
+    arrays = dict(columns_of(experience).fields)
+    if isinstance(experience, Trajectories):
+        arrays["lengths"] = experience.lengths
+        arrays |= {f"final_observations[{place}]": array for place, array in enumerate(experience.final_observations)}
+    return arrays
+
+
+def copied(experience: Trajectories | Columns) -> Trajectories | Columns:
+    """The same experience in arrays of its own."""
+    columns = Columns({name: array.copy() for name, array in columns_of(experience).fields.items()})
+    if not isinstance(experience, Trajectories):
+        return columns
+    final = tuple(array.copy() for array in experience.final_observations)
+    return Trajectories(columns, experience.lengths.copy(), final)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from importlib.metadata import distribution as find_distribution
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import yaml
 from pydantic import ValidationError
@@ -24,8 +27,13 @@ _SHARED_KEYS: Mapping[Kind, frozenset[str]] = {"environment": frozenset({"num_en
 
 
 def read_readme(distribution: str) -> str:
-    """The README that an installed distribution carries in its metadata."""
-    text = find_distribution(distribution).read_text("METADATA") or ""
+    """The README of an installed distribution: of its folder where it is installed from one, else of its metadata."""
+    installed = find_distribution(distribution)
+    origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    if origin.get("dir_info", {}).get("editable"):
+        file = Path(url2pathname(urlsplit(origin["url"]).path)) / "README.md"
+        return file.read_text(encoding="utf-8") if file.is_file() else ""
+    text = installed.read_text("METADATA") or ""
     return text.replace("\r\n", "\n").partition("\n\n")[2]
 
 

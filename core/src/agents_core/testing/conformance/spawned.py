@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -26,9 +27,9 @@ def call_in_fresh_process(target: str, *arguments: object) -> Any:
         RuntimeError: It raised there.
     """
     message = pickle.dumps((sys.path, pickle.dumps((target, arguments))))
-    done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT], input=message, capture_output=True, timeout=_SECONDS, check=False
-    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", _SCRIPT]
+    done = subprocess.run(command, input=message, capture_output=True, timeout=_SECONDS, check=False, env=environment)
     if done.returncode != 0:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
         raise RuntimeError(f"in a fresh process it fails: {lines[-1] if lines else 'without a message'}")
