@@ -47,9 +47,11 @@ class Buffer(ABC):
 
     Attributes:
         is_saved: Whether checkpoints keep the contents; those of a run with `checkpoints.exact` always do.
+        compression: How saved transitions are compressed: `lzf`, `gzip` or `none`.
     """
 
     is_saved: bool = False
+    compression: str = "lzf"
 
     @abstractmethod
     def add(self, transitions: Columns) -> None:

@@ -36,6 +36,7 @@ class ReplayBuffer(Buffer):
         fields = usual_fields(context.spec, context.memory_size)
         check_memory(context.behavior, capacity, bytes_per_row(fields.values()) + 8, capacity + beyond)
         self.is_saved = context.config.save_replay_buffer
+        self.compression = context.config.compression
         self._device = context.device
         self._beyond = beyond
         self._usual_fields = fields

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from agents_core.errors import UserError
-from agents_core.training.checkpoint_files import Checkpoint, Member, PolicyCheckpoint, folder_name, read_checkpoint
+from agents_core.training.checkpoint_files import (
+    Checkpoint,
+    Member,
+    PolicyCheckpoint,
+    folder_name,
+    read_checkpoint,
+    read_header,
+)
 from agents_core.training.durable import (
     TRASH,
     make_folder,
@@ -19,6 +26,7 @@ from agents_core.training.durable import (
     sync_directory,
     write_file,
 )
+from agents_core.training.saved_replay import listed_files
 from agents_core.training.state_files import DamagedFileError
 
 _NEW = ".new-"
@@ -129,6 +137,16 @@ class BehaviorCheckpoints:
         for step in steps:
             if step not in kept and not self._names("best", step):
                 self._remove(self._path(step))
+
+    def replay_files(self, keep: int) -> set[str]:
+        """Names of the files of transitions that the `keep` newest checkpoints list."""
+        names: set[str] = set()
+        for step in self.steps()[-keep:]:
+            try:
+                names |= listed_files(read_header(self._path(step)))
+            except DamagedFileError as error:
+                _log.warning("%s", error)
+        return names
 
     def clean(self) -> None:
         """Remove what killed processes left."""

@@ -33,6 +33,7 @@ from agents_core.training.checkpoint_files import (
     read_policy,
 )
 from agents_core.training.durable import replace_file
+from agents_core.training.replay_store import ReplayStore
 from agents_core.training.state_files import DamagedFileError, dump_document, parse_document
 
 SAVES_FILE = "saves.json"
@@ -67,6 +68,7 @@ class CheckpointStore:
 
     def __init__(self, directory: Path, *, keep: int = 5, versions: Mapping[str, str] | None = None) -> None:
         self.directory = directory
+        self.replay = ReplayStore(directory.with_name("replay"))
         self._keep = keep
         self._versions = dict(versions or {})
         self._current: _Save | None = None  # What the next save continues from; None = `recover` did not run yet.
@@ -95,11 +97,16 @@ class CheckpointStore:
         number = self._last_number + 1
         written = {name: Member(snapshot.step, number) for name, snapshot in snapshots.items()}
         save = _Save(number, {**current.members, **written}, sorted(best))
-        contents = {
-            name: encode_checkpoint(name, snapshot, run, self._versions, number, save.members)
-            for name, snapshot in snapshots.items()
-        }
         try:
+            replays = {
+                name: self.replay.write(name, snapshot.buffer)
+                for name, snapshot in snapshots.items()
+                if snapshot.buffer is not None
+            }
+            contents = {
+                name: encode_checkpoint(name, snapshot, run, self._versions, number, save.members, replays.get(name))
+                for name, snapshot in snapshots.items()
+            }
             for name, files in contents.items():
                 self._of(name).write_aside(written[name], files)
             replace_file(self.directory / SAVES_FILE, _dump(save))
@@ -113,6 +120,8 @@ class CheckpointStore:
         self._current, self._last_number = save, number
         for name, member in written.items():
             self._of(name).prune(member.step, self._keep)
+        self.replay.commit(replays)
+        self._remove_unlisted(written)
         return {name: self._of(name).folder / str(member.step) for name, member in written.items()}
 
     def behaviors(self) -> list[str]:
@@ -179,8 +188,14 @@ class CheckpointStore:
             for path in children(self.directory):
                 if path.is_dir():
                     self._of(behavior_name(path.name)).clean()
+            self._remove_unlisted(newest.members)
             self._current, self._last_number = newest, newest.number
         return self._current
+
+    def _remove_unlisted(self, behaviors: Collection[str]) -> None:
+        """Remove saved transitions that no checkpoint lists any more from which the run could go on."""
+        for name in behaviors:
+            self.replay.keep_only(name, self._of(name).replay_files(self._keep))
 
     def _publish(self, save: _Save) -> None:
         for name, member in save.members.items():

@@ -1,6 +1,7 @@
 """One checkpoint of one behavior: a folder `<step>` with policy.safetensors, trainer.safetensors and state.json.
 
-state.json holds everything that is no array, and size and checksum of the two array files, so that damage and files of
+Where the buffer is saved too, replay.safetensors is beside them and state.json lists the files of its transitions.
+state.json holds everything that is no array, and size and checksum of the array files, so that damage and files of
 different saves are noticed before anything is taken over.
 """
 
@@ -14,7 +15,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 from zlib import crc32
 
+from agents_core.contracts.buffer import Buffer
 from agents_core.errors import UserError
+from agents_core.training.saved_replay import SavedReplay, segments_from_tree, segments_to_tree
 from agents_core.training.state_files import (
     DamagedFileError,
     StoredArray,
@@ -29,6 +32,7 @@ from agents_core.training.state_tree import join_tree, split_tree
 FORMAT = 1
 POLICY_FILE = "policy.safetensors"
 TRAINER_FILE = "trainer.safetensors"
+REPLAY_FILE = "replay.safetensors"
 STATE_FILE = "state.json"
 
 _MAX_NAME = 200
@@ -44,12 +48,14 @@ class Snapshot:
         policy: `Trainer.policy_state()`.
         trainer: `Trainer.state_dict()`.
         state: Counters, statistics and whatever else continuing needs, as plain values without arrays.
+        buffer: What the trainer samples from, where that is to be saved.
     """
 
     step: int
     policy: Mapping[str, Any]
     trainer: Mapping[str, Any]
     state: Mapping[str, Any]
+    buffer: Buffer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +95,13 @@ class Checkpoint(PolicyCheckpoint):
         trainer: For `Trainer.load_state_dict`.
         run: Plain values that belong to the whole run.
         number: Number of the save that wrote it.
+        replay: What the trainer sampled from; None where it was not saved.
     """
 
     trainer: dict[str, Any]
     run: dict[str, Any]
     number: int
+    replay: SavedReplay | None
 
 
 def folder_name(behavior: str) -> str:
@@ -122,6 +130,7 @@ def encode_checkpoint(
     versions: Mapping[str, str],
     number: int,
     members: Mapping[str, Member],
+    replay: SavedReplay | None = None,
 ) -> dict[str, bytes]:
     """The files of a checkpoint: content by file name.
 
@@ -132,6 +141,7 @@ def encode_checkpoint(
         versions: Versions of core and plugins, by distribution.
         number: Number of the save.
         members: Checkpoints of all behaviors that make up the run at this moment, this one among them.
+        replay: What was written of the buffer.
 
     Raises:
         UnsavableStateError: A state holds something that cannot be saved.
@@ -139,6 +149,11 @@ def encode_checkpoint(
     policy, policy_arrays = split_tree(dict(snapshot.policy))
     trainer, trainer_arrays = split_tree(dict(snapshot.trainer))
     files = {POLICY_FILE: encode_arrays(policy_arrays), TRAINER_FILE: encode_arrays(trainer_arrays)}
+    saved_replay: dict[str, Any] = {}
+    if replay is not None:
+        rest, rest_arrays = split_tree(dict(replay.rest))
+        files[REPLAY_FILE] = encode_arrays(rest_arrays)
+        saved_replay["replay"] = {"segments": segments_to_tree(replay.segments), "rest": rest}
     content = {
         "format": FORMAT,
         "behavior": behavior,
@@ -151,6 +166,7 @@ def encode_checkpoint(
         "state": _split_plain("state", snapshot.state),
         "policy": policy,
         "trainer": trainer,
+        **saved_replay,
     }
     return {**files, STATE_FILE: dump_document({"crc32": _checksum(content), **content})}
 
@@ -213,7 +229,16 @@ def read_checkpoint(folder: Path) -> Checkpoint:
         trainer=join_tree(header["trainer"], _read_arrays(folder, TRAINER_FILE, header), folder / STATE_FILE),
         run=join_tree(header["run"], {}, folder / STATE_FILE),
         number=header["number"],
+        replay=_read_replay(folder, header),
     )
+
+
+def _read_replay(folder: Path, header: Mapping[str, Any]) -> SavedReplay | None:
+    saved = header.get("replay")
+    if saved is None:
+        return None
+    rest = join_tree(saved["rest"], _read_arrays(folder, REPLAY_FILE, header), folder / STATE_FILE)
+    return SavedReplay(segments_from_tree(saved["segments"]), rest)
 
 
 def _acting_part(folder: Path, header: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ class RunOptions:
         force: Replace the run `run_id` if there is one.
         init_from: Run directory or run id whose weights to start from.
         inference: Only act.
+        drop_replay: Resume with empty buffers, whatever was saved.
         quiet: Print nothing.
     """
 
@@ -27,6 +28,7 @@ class RunOptions:
     force: bool = False
     init_from: str | None = None
     inference: bool = False
+    drop_replay: bool = False
     quiet: bool = False
 
 
