@@ -11,10 +11,9 @@ import pytest
 from agents_core.columns import Columns
 from agents_core.demonstrations import (
     DemonstrationError,
-    append_demonstration,
     joined,
     load_demonstrations,
-    write_demonstration,
+    store_demonstration,
 )
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.demonstrations import differing_columns, random_demonstration
@@ -48,18 +47,18 @@ def test_what_is_written_is_read(
     file = tmp_path_factory.mktemp("hdf5") / "expert.h5"
     spec = BehaviorSpec(seen, ActionSpec(*action, bounded=bool(seed % 2)))
     made = random_demonstration(spec, lengths, seed=seed, masked=bool(action[1]) and seed % 3 == 0)
-    write_demonstration(file, made)
+    store_demonstration(file, made)
     assert differing_columns(made, load_demonstrations(file)) == []
 
 
 def test_appended_episodes_stand_behind_those_that_were_there(tmp_path: Path) -> None:
     file = tmp_path / "expert.h5"
     first, second = random_demonstration(seed=1), random_demonstration(lengths=(4, 4), seed=2)
-    append_demonstration(file, first)
-    append_demonstration(file, second)
+    store_demonstration(file, first, append=True)
+    store_demonstration(file, second, append=True)
     assert differing_columns(joined([first, second]), load_demonstrations(file)) == []
     masked = random_demonstration(seed=3, masked=True)
-    append_demonstration(file, masked)
+    store_demonstration(file, masked, append=True)
     read = load_demonstrations(file)
     assert differing_columns(joined([first, second, masked]), read) == []
     assert read.episodes.columns["action_mask"][: len(first) + len(second)].all()
@@ -68,20 +67,20 @@ def test_appended_episodes_stand_behind_those_that_were_there(tmp_path: Path) ->
 
 def test_another_spec_is_not_appended_and_the_file_stays(tmp_path: Path) -> None:
     file = tmp_path / "expert.h5"
-    write_demonstration(file, random_demonstration())
+    store_demonstration(file, random_demonstration())
     before = file.read_bytes()
     other = random_demonstration(BehaviorSpec((ObservationSpec("seen", (2,)),), ActionSpec(1)))
     with pytest.raises(DemonstrationError, match=r"seen float32\[2\]; 1 continuous action\n.*position float32\[3\]"):
-        append_demonstration(file, other)
+        store_demonstration(file, other, append=True)
     assert file.read_bytes() == before
 
 
 def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:
     file = tmp_path / "expert.h5"
-    write_demonstration(file, random_demonstration(seed=1))
-    with pytest.raises(DemonstrationError, match="there already; --force replaces it"):
-        write_demonstration(file, random_demonstration(seed=2))
-    write_demonstration(file, random_demonstration(seed=2), force=True)
+    store_demonstration(file, random_demonstration(seed=1))
+    with pytest.raises(DemonstrationError, match="there already; --force replaces it, --append"):
+        store_demonstration(file, random_demonstration(seed=2))
+    store_demonstration(file, random_demonstration(seed=2), force=True)
     assert differing_columns(random_demonstration(seed=2), load_demonstrations(file)) == []
 
 
@@ -92,14 +91,14 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
         made, episodes=Trajectories(Columns(columns), made.episodes.lengths, made.episodes.final_observations)
     )
     with pytest.raises(DemonstrationError, match="reward is not finite at row 0"):
-        write_demonstration(tmp_path / "expert.h5", broken)
+        store_demonstration(tmp_path / "expert.h5", broken)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_every_damaged_byte_is_harmless_or_found(tmp_path: Path) -> None:
     file = tmp_path / "expert.h5"
     made = random_demonstration(lengths=(40, 60))
-    write_demonstration(file, made)
+    store_demonstration(file, made)
     whole, generator = file.read_bytes(), np.random.default_rng(0)
     messages = []
     for _ in range(150):
@@ -130,7 +129,7 @@ def test_a_file_that_is_no_hdf5_is_refused(tmp_path: Path, content: bytes, reaso
 
 def test_a_cut_or_foreign_hdf5_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "expert.h5"
-    write_demonstration(file, random_demonstration())
+    store_demonstration(file, random_demonstration())
     file.write_bytes(file.read_bytes()[:-700])
     with pytest.raises(DemonstrationError, match="truncated"):
         load_demonstrations(file)
@@ -142,7 +141,7 @@ def test_a_cut_or_foreign_hdf5_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_claims_more_than_it_holds_takes_no_memory(tmp_path: Path) -> None:
     file = tmp_path / "expert.h5"
-    write_demonstration(file, random_demonstration())
+    store_demonstration(file, random_demonstration())
     with h5py.File(file, "r+") as opened:
         opened["columns/reward"].resize(10**12, axis=0)
     with pytest.raises(DemonstrationError, match=r"/columns/reward is cut: .* bytes for an array of 4000000000000"):

@@ -12,8 +12,7 @@ from agents_core.demonstrations import (
     DemonstrationError,
     joined,
     load_demonstrations,
-    read_sources,
-    write_demonstration,
+    store_demonstration,
 )
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.demonstrations import HYBRID_SPEC, differing_columns, random_demonstration
@@ -25,7 +24,7 @@ TWO_VECTORS = BehaviorSpec((ObservationSpec("a", (2,)), ObservationSpec("b", (2,
 def test_the_files_of_a_folder_are_joined_by_name_and_others_ignored(tmp_path: Path) -> None:
     made = [random_demonstration(seed=seed) for seed in range(3)]
     for name, part in zip(["c.h5", "a.hdf5", "B.H5"], made, strict=True):
-        write_demonstration(tmp_path / name, part)
+        store_demonstration(tmp_path / name, part)
     (tmp_path / "notes.txt").write_text("nothing to see", encoding="utf-8")
     expected = joined([made[2], made[1], made[0]])
     assert differing_columns(expected, load_demonstrations(tmp_path)) == []
@@ -62,7 +61,7 @@ def test_what_is_not_there_or_unknown_is_refused(tmp_path: Path, name: str, reas
 def test_a_list_without_entries_and_unknown_options_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DemonstrationError, match="no demonstration is named"):
         load_demonstrations([])
-    write_demonstration(tmp_path / "expert.h5", random_demonstration())
+    store_demonstration(tmp_path / "expert.h5", random_demonstration())
     with pytest.raises(DemonstrationError, match="no option 'pairing' here; options: none"):
         load_demonstrations(tmp_path / "expert.h5", options={"pairing": "auto"})
 
@@ -80,7 +79,7 @@ def test_a_list_without_entries_and_unknown_options_are_refused(tmp_path: Path) 
     ],
 )
 def test_another_spec_is_refused_with_both_shown(tmp_path: Path, expected: BehaviorSpec) -> None:
-    write_demonstration(tmp_path / "expert.h5", random_demonstration())
+    store_demonstration(tmp_path / "expert.h5", random_demonstration())
     with pytest.raises(DemonstrationError) as raised:
         load_demonstrations(tmp_path / "expert.h5", spec=expected)
     message = str(raised.value)
@@ -92,15 +91,15 @@ def test_another_spec_is_refused_with_both_shown(tmp_path: Path, expected: Behav
 
 
 def test_a_second_file_of_another_spec_is_refused(tmp_path: Path) -> None:
-    write_demonstration(tmp_path / "a.h5", random_demonstration())
-    write_demonstration(tmp_path / "b.h5", random_demonstration(TWO_VECTORS))
+    store_demonstration(tmp_path / "a.h5", random_demonstration())
+    store_demonstration(tmp_path / "b.h5", random_demonstration(TWO_VECTORS))
     with pytest.raises(DemonstrationError, match=r"b\.h5: it was recorded with another behavior spec"):
         load_demonstrations(tmp_path)
 
 
 def test_observations_are_matched_by_name_or_else_by_place(tmp_path: Path) -> None:
     made = random_demonstration(TWO_VECTORS)
-    write_demonstration(tmp_path / "expert.h5", made)
+    store_demonstration(tmp_path / "expert.h5", made)
     swapped = BehaviorSpec(TWO_VECTORS.observations[::-1], TWO_VECTORS.action)
     read = load_demonstrations(tmp_path / "expert.h5", spec=swapped)
     np.testing.assert_array_equal(read.episodes.columns["obs.0"], made.episodes.columns["obs.1"])
@@ -116,7 +115,7 @@ def test_actions_outside_of_the_bounds_are_clipped_where_there_are_bounds(tmp_pa
     spec = BehaviorSpec((ObservationSpec("seen", (1,)),), ActionSpec(1, bounded=False))
     made = random_demonstration(spec, (3,))
     made.episodes.columns["action.continuous"][:] = [[-3], [0.5], [2]]
-    write_demonstration(tmp_path / "expert.h5", made)
+    store_demonstration(tmp_path / "expert.h5", made)
     bounded = BehaviorSpec(spec.observations, ActionSpec(1))
     actions = [
         load_demonstrations(tmp_path / "expert.h5", spec=wanted).episodes.columns["action.continuous"].ravel().tolist()
@@ -132,7 +131,7 @@ def test_what_no_learner_could_use_is_refused(tmp_path: Path) -> None:
         fields = {**made.episodes.columns.fields, **columns}
         episodes = Trajectories(Columns(fields), made.episodes.lengths, made.episodes.final_observations)  # type: ignore[arg-type]
         with pytest.raises(DemonstrationError) as raised:
-            write_demonstration(tmp_path / "expert.h5", replace(made, episodes=episodes))
+            store_demonstration(tmp_path / "expert.h5", replace(made, episodes=episodes))
         return str(raised.value).partition("expert.h5: ")[2]
 
     reward = made.episodes.columns["reward"]
@@ -148,14 +147,14 @@ def test_what_no_learner_could_use_is_refused(tmp_path: Path) -> None:
         ),
     )
     with pytest.raises(DemonstrationError, match="it holds no transition"):
-        write_demonstration(tmp_path / "expert.h5", empty)
+        store_demonstration(tmp_path / "expert.h5", empty)
 
 
 def test_actions_that_are_no_choice_are_kept_but_not_learned_from(tmp_path: Path) -> None:
     made = random_demonstration()
     made.episodes.columns["action.discrete"][4:, 1] = 2
-    write_demonstration(tmp_path / "expert.h5", made)
-    ((_, read),) = read_sources(tmp_path / "expert.h5")
+    store_demonstration(tmp_path / "expert.h5", made)
+    read = read_demonstrations(tmp_path / "expert.h5")
     assert differing_columns(made, read) == []
     with pytest.raises(DemonstrationError, match=r"of transition 4 is outside of branches \(3, 2\), .* 2 of 6"):
         load_demonstrations(tmp_path / "expert.h5")

@@ -27,7 +27,8 @@ from agents_core.errors import UserError
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.toy_config import ToyConfig
 from agents_core.testing.toy_factory import ToyMaker
-from agents_core.training.evaluation import PATIENCE, EndlessEpisodesError, EvaluationResult, evaluate
+from agents_core.training.evaluation import EndlessEpisodesError, EvaluationResult, evaluate
+from agents_core.training.measurement import PATIENCE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -9,7 +9,7 @@ import gymnasium as gym
 import minari
 import numpy as np
 import pytest
-from agents_core.demonstrations import DemonstrationError, load_demonstrations, write_demonstration
+from agents_core.demonstrations import DemonstrationError, load_demonstrations, store_demonstration
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.demonstrations import HYBRID_SPEC, differing_columns, random_demonstration
 from gymnasium import spaces
@@ -55,18 +55,18 @@ def episode(
 )
 def test_what_is_written_is_read(action: ActionSpec, masked: bool) -> None:
     made = random_demonstration(BehaviorSpec(ONE_VECTOR, action), masked=masked and bool(action.discrete_branches))
-    write_demonstration("minari:mine/expert-v1", made)
+    store_demonstration("minari:mine/expert-v1", made)
     assert differing_columns(made, load_demonstrations("minari:mine/expert-v1")) == []
 
 
 def test_several_observations_and_images_are_kept_without_loss(store: Path) -> None:
     made = random_demonstration(HYBRID_SPEC, (5, 2, 4), masked=True)
-    write_demonstration("minari:expert-v0", made)
+    store_demonstration("minari:expert-v0", made)
     assert differing_columns(made, load_demonstrations("minari:expert-v0", spec=HYBRID_SPEC)) == []
     with pytest.raises(DemonstrationError, match="there already"):
-        write_demonstration("minari:expert-v0", made)
+        store_demonstration("minari:expert-v0", made)
     other = random_demonstration(HYBRID_SPEC, seed=1)
-    write_demonstration("minari:expert-v0", other, force=True)
+    store_demonstration("minari:expert-v0", other, force=True)
     assert differing_columns(other, load_demonstrations("minari:expert-v0", spec=HYBRID_SPEC)) == []
     assert [path.name for path in store.iterdir()] == ["expert-v0"]
 
@@ -139,13 +139,13 @@ def test_masks_are_read_from_infos_or_from_an_observation() -> None:
     ],
 )
 def test_a_data_set_that_is_not_there_is_refused(name: str, reason: str) -> None:
-    write_demonstration("minari:mine/expert-v0", random_demonstration(BehaviorSpec(ONE_VECTOR, ActionSpec(1))))
+    store_demonstration("minari:mine/expert-v0", random_demonstration(BehaviorSpec(ONE_VECTOR, ActionSpec(1))))
     with pytest.raises(DemonstrationError, match=reason):
         load_demonstrations(name)
 
 
 def test_a_damaged_data_set_is_refused(store: Path) -> None:
-    write_demonstration("minari:mine/expert-v0", random_demonstration(BehaviorSpec(ONE_VECTOR, ActionSpec(1))))
+    store_demonstration("minari:mine/expert-v0", random_demonstration(BehaviorSpec(ONE_VECTOR, ActionSpec(1))))
     file = store / "mine" / "expert-v0" / "data" / "main_data.hdf5"
     file.write_bytes(file.read_bytes()[:500])
     with pytest.raises(DemonstrationError, match="minari:mine/expert-v0: cannot be read: OSError"):

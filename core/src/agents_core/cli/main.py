@@ -24,6 +24,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("agents_core.cli.run:run", "Train: an experiment file, or a plugin by name."),
     "resume": ("agents_core.cli.resume:resume", "Continue a run from its last checkpoint."),
     "evaluate": ("agents_core.cli.evaluate:evaluate", "Measure a trained policy over whole episodes."),
+    "record": ("agents_core.cli.record:record", "Write episodes of a trained policy to a file, as demonstrations."),
+    "demo": ("agents_core.cli.demo:demo", "Look at demonstrations and convert them."),
     "config": ("agents_core.cli.config:config", "Check, show and write experiment files."),
     "plugins": ("agents_core.cli.plugins:plugins", "List, show and check installed plugins."),
     "new": ("agents_core.cli.new:new", "Write a plugin of your own: a complete distribution to publish."),

@@ -10,13 +10,14 @@ from agents_core.contracts.demonstration import (
     RecordSummary,
 )
 from agents_core.demonstrations.checks import check_demonstration
+from agents_core.demonstrations.describing import describe_action, describe_observation, describe_spec, episode_returns
 from agents_core.demonstrations.fitting import fitted
 from agents_core.demonstrations.joining import joined
 from agents_core.demonstrations.loading import (
-    append_demonstration,
+    check_target,
     load_demonstrations,
-    read_sources,
-    write_demonstration,
+    read_demonstrations,
+    store_demonstration,
 )
 from agents_core.demonstrations.sampling import DemonstrationSampler
 from agents_core.demonstrations.writing import written_aside
@@ -28,12 +29,16 @@ __all__ = [
     "DemonstrationFormatContext",
     "DemonstrationSampler",
     "RecordSummary",
-    "append_demonstration",
     "check_demonstration",
+    "check_target",
+    "describe_action",
+    "describe_observation",
+    "describe_spec",
+    "episode_returns",
     "fitted",
     "joined",
     "load_demonstrations",
-    "read_sources",
-    "write_demonstration",
+    "read_demonstrations",
+    "store_demonstration",
     "written_aside",
 ]

@@ -1,7 +1,11 @@
-"""Behavior specs in words, for messages that show two of them."""
+"""Demonstrations and behavior specs for people: what they see and do, and what it gave."""
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
+from agents_core.contracts.demonstration import Demonstration
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 
 
@@ -25,3 +29,13 @@ def describe_action(action: ActionSpec) -> str:
     if action.discrete_branches:
         parts.append(f"branches ({', '.join(map(str, action.discrete_branches))})")
     return ", ".join(parts)
+
+
+def episode_returns(demonstration: Demonstration) -> npt.NDArray[np.float64]:
+    """float64[episodes], sum of rewards of each, group rewards included."""
+    columns = demonstration.episodes.columns
+    reward = columns["reward"].astype(np.float64)
+    if "group_reward" in columns:
+        reward += columns["group_reward"]
+    starts = np.cumsum(demonstration.episodes.lengths) - demonstration.episodes.lengths
+    return np.add.reduceat(reward, starts)

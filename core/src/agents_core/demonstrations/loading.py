@@ -75,13 +75,41 @@ def read_sources(
         yield source, demonstration
 
 
-def write_demonstration(
+def read_demonstrations(
+    sources: SourceName | Sequence[SourceName],
+    *,
+    registry: Registry | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Demonstration:
+    """As `load_demonstrations`, but to look at: discrete actions may be none of the choices, and nothing is logged."""
+    parts: list[Demonstration] = []
+    for source, part in read_sources(sources, registry=registry, options=options):
+        parts.append(fitted(part, parts[0].spec, source.label) if parts else part)
+    return joined(parts)
+
+
+def check_target(
+    target: SourceName, *, registry: Registry | None = None, force: bool = False, append: bool = False
+) -> None:
+    """Refuse a target before the work for it is done.
+
+    Raises:
+        DemonstrationError: No format has its suffix, or it is there and may neither be replaced nor appended to.
+    """
+    source, opened = _open(target, registry)
+    if opened.exists(source.name) and not force and not append:
+        raise DemonstrationError(
+            f"{source.label}: it is there already; --force replaces it, --append adds to it, or choose another name"
+        )
+
+
+def store_demonstration(
     target: SourceName,
     demonstration: Demonstration,
     *,
     registry: Registry | None = None,
-    options: Mapping[str, object] | None = None,
     force: bool = False,
+    append: bool = False,
 ) -> None:
     """Write a demonstration in the format that the target's suffix or prefix names.
 
@@ -89,40 +117,20 @@ def write_demonstration(
         target: A file or `format:name`.
         demonstration: What to write.
         registry: Where formats are found; None = what is installed.
-        options: For the format, by the keys of its config model.
         force: Replace what is there.
+        append: Add to what is there.
 
     Raises:
-        DemonstrationError: The target is there already, no format has its suffix, or the format cannot hold it.
+        DemonstrationError: As `check_target`; or the format cannot hold it, or the target holds another spec.
     """
-    source, opened = _open(target, registry, options)
-    if opened.exists(source.name) and not force:
-        raise DemonstrationError(f"{source.label}: it is there already; --force replaces it")
-    opened.write(source.name, demonstration)
-
-
-def append_demonstration(
-    target: SourceName,
-    demonstration: Demonstration,
-    *,
-    registry: Registry | None = None,
-    options: Mapping[str, object] | None = None,
-) -> None:
-    """Add episodes to a file, or begin it.
-
-    Raises:
-        DemonstrationError: The format cannot, or the file holds another spec.
-    """
-    source, opened = _open(target, registry, options)
-    if opened.exists(source.name):
+    check_target(target, registry=registry, force=force, append=append)
+    source, opened = _open(target, registry)
+    if append and opened.exists(source.name):
         opened.append(source.name, demonstration)
     else:
         opened.write(source.name, demonstration)
 
 
-def _open(
-    target: SourceName, registry: Registry | None, options: Mapping[str, object] | None
-) -> tuple[Source, DemonstrationFormat]:
+def _open(target: SourceName, registry: Registry | None) -> tuple[Source, DemonstrationFormat]:
     source = target_of(target, registry or load_registry())
-    check_options(options or {}, [source])
-    return source, make_format(source.format, options or {})
+    return source, make_format(source.format, {})

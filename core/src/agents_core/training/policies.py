@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents_core.config import Experiment, load_experiment
+from agents_core.contracts.demonstration import Demonstration
 from agents_core.contracts.policy import Policy
 from agents_core.errors import UserError
 from agents_core.registry import Registry
@@ -75,6 +76,7 @@ def evaluate_run(
     episodes: int,
     deterministic: bool = True,
     checkpoint: str | int | None = None,
+    record: bool = False,
 ) -> tuple[LoadedPolicies, dict[str, EvaluationResult]]:
     """Evaluate a run's policies from fixed starts.
 
@@ -82,12 +84,57 @@ def evaluate_run(
         run, results, registry, checkpoint: As for `load_policies`.
         episodes: Episodes of each behavior.
         deterministic: Take the most likely actions instead of samples.
+        record: Keep the episodes, as demonstrations.
     """
     loaded = load_policies(run, results, registry, checkpoint=checkpoint)
     set_threads(loaded.experiment, [policy.spec for policy in loaded.policies.values()])
     pool = evaluation_pool(loaded.experiment, episodes)
     try:
         seed = integer_seed(named_seed(loaded.experiment.seed, "final evaluation"))
-        return loaded, evaluate(loaded.policies, pool, episodes=episodes, seed=seed, deterministic=deterministic)
+        return loaded, evaluate(
+            loaded.policies, pool, episodes=episodes, seed=seed, deterministic=deterministic, record=record
+        )
     finally:
         pool.close()
+
+
+def record_run(
+    run: str | Path,
+    results: Path,
+    registry: Registry,
+    *,
+    episodes: int,
+    behavior: str | None = None,
+    deterministic: bool = True,
+    checkpoint: str | int | None = None,
+) -> tuple[Demonstration, float]:
+    """Record the episodes that `evaluate_run` measures.
+
+    Args:
+        behavior: Whose; may be left out where there is only one.
+        run, results, registry, episodes, deterministic, checkpoint: As for `evaluate_run`.
+
+    Returns:
+        The episodes, and their mean return.
+
+    Raises:
+        UserError: There is no such run, checkpoint or behavior, or none of its agents showed up.
+    """
+    names = CheckpointStore(RunDirectory.open(run, results).checkpoints_path).behaviors()
+    if behavior is None and len(names) > 1:
+        raise UserError(f"{run} has several behaviors: {', '.join(sorted(names))}; say which by --behavior NAME")
+    if behavior is not None and behavior not in names:
+        raise UserError(f"{run} has no behavior {behavior!r}; it has {', '.join(sorted(names)) or 'none yet'}")
+    _, evaluated = evaluate_run(
+        run,
+        results,
+        registry,
+        episodes=episodes,
+        deterministic=deterministic,
+        checkpoint=checkpoint,
+        record=True,
+    )
+    result = evaluated.get(behavior or names[0])
+    if result is None or result.demonstration is None:
+        raise UserError(f"{run}: no agent of {behavior or names[0]!r} showed up; nothing was recorded")
+    return result.demonstration, result.mean_return
