@@ -34,6 +34,12 @@ def agents_buffers() -> list[BufferSpec]:
             config="agents_core.replay.config:ReplayConfig",
             factory="agents_core.replay.buffer:ReplayBuffer",
         ),
+        BufferSpec(
+            name="prioritized",
+            summary="The newest transitions, those with large errors more likely (Schaul et al. 2016)",
+            config="agents_core.replay.config:PrioritizedReplayConfig",
+            factory="agents_core.replay.prioritized:PrioritizedReplayBuffer",
+        ),
     ]
 
 

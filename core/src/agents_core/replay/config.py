@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from agents_core.options import ConfigModel
+from agents_core.options import ConfigModel, UnitSchedule
+from agents_core.schedules import Schedule
 
 
 class ReplayConfig(ConfigModel):
@@ -21,4 +22,16 @@ class ReplayConfig(ConfigModel):
     )
     compression: Literal["lzf", "gzip", "none"] = Field(
         default="lzf", description="How saved transitions are compressed: fast, small, or not at all."
+    )
+
+
+class PrioritizedReplayConfig(ReplayConfig):
+    """`buffer: {type: prioritized}`: transitions with large errors are sampled more often (Schaul et al. 2016)."""
+
+    alpha: float = Field(
+        default=0.6, ge=0, le=1, description="How much errors count in sampling: 0 = not at all, 1 = in proportion."
+    )
+    beta: UnitSchedule = Field(
+        default=Schedule(0.4, 1.0),
+        description="How much the loss is weighted against the preference in sampling: 0 = not at all, 1 = in full.",
     )
