@@ -19,10 +19,17 @@ if TYPE_CHECKING:
 @click.option(
     "--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder of runs."
 )
+@click.option("--drop-replay", is_flag=True, help="Start with an empty replay buffer, whatever was saved of it.")
 @training_options
 @plugin_options
 def resume(
-    registry: Registry, run: str, results: Path, max_steps: int | None, overrides: tuple[str, ...], quiet: bool
+    registry: Registry,
+    run: str,
+    results: Path,
+    drop_replay: bool,
+    max_steps: int | None,
+    overrides: tuple[str, ...],
+    quiet: bool,
 ) -> None:
     """Continue RUN, a run directory or a run id, from its last checkpoint.
 
@@ -31,4 +38,7 @@ def resume(
     from agents_core.cli.report import report_run
     from agents_core.training.run import resume_run
 
-    report_run(resume_run(run, results, registry, max_steps=max_steps, overrides=overrides, quiet=quiet), quiet=quiet)
+    result = resume_run(
+        run, results, registry, max_steps=max_steps, overrides=overrides, drop_replay=drop_replay, quiet=quiet
+    )
+    report_run(result, quiet=quiet)

@@ -105,7 +105,8 @@ class Recorder:
         for learner in learners.values():
             if learner.step >= learner.summary.next_step:  # What is due goes out before the save, not again after it.
                 self.summarise(learner)
-        snapshots = {name: _snapshot(learner) for name, learner in learners.items()}
+        is_exact = self._experiment.checkpoints.exact
+        snapshots = {name: _snapshot(learner, is_exact) for name, learner in learners.items()}
         with self._timers.time("save"):
             paths = self._store.save(snapshots, {"clock": self._clock.state_dict()}, best=best)
         for name, path in paths.items():
@@ -150,8 +151,8 @@ class Recorder:
         return intervals[learner.name]
 
 
-def _snapshot(learner: Learner) -> Snapshot:
-    """The learner as it is now.
+def _snapshot(learner: Learner, is_exact: bool) -> Snapshot:
+    """The learner as it is now, with its buffer where that is to be saved; `is_exact` = always.
 
     Raises:
         NonFiniteError: A weight of the policy is NaN or infinite, so that the last checkpoint must stay.
@@ -162,7 +163,9 @@ def _snapshot(learner: Learner) -> Snapshot:
         raise NonFiniteError(
             f"behavior {learner.name!r}, step {learner.step}: {name} of the policy is not finite; nothing was saved"
         )
-    return Snapshot(learner.step, policy, learner.trainer.state_dict(), learner.state_dict())
+    buffer = learner.trainer.buffer
+    kept = buffer if buffer is not None and (buffer.is_saved or is_exact) else None
+    return Snapshot(learner.step, policy, learner.trainer.state_dict(), learner.state_dict(), kept)
 
 
 def _improves(learner: Learner, mean_return: float | None) -> bool:

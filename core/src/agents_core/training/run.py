@@ -57,6 +57,7 @@ def resume_run(
     *,
     max_steps: int | None = None,
     overrides: Sequence[str] = (),
+    drop_replay: bool = False,
     quiet: bool = False,
 ) -> RunResult:
     """Continue a run from its last checkpoint, with its own experiment.
@@ -67,12 +68,14 @@ def resume_run(
         registry: Where components are found.
         max_steps: New end of the run for every behavior.
         overrides: As `--set`.
+        drop_replay: Start with empty buffers.
         quiet: Print nothing.
     """
     directory = RunDirectory.open(run, results)
     longer = [] if max_steps is None else [f"behaviors.*.max_steps={max_steps}"]
     experiment = load_experiment(directory.config_path, registry, overrides=[*longer, *overrides])
-    return _Run(experiment, registry, RunOptions(resume=True, quiet=quiet), directory).train()
+    options = RunOptions(resume=True, drop_replay=drop_replay, quiet=quiet)
+    return _Run(experiment, registry, options, directory).train()
 
 
 class _Run:
@@ -90,6 +93,7 @@ class _Run:
         self._timers = Timers()
         self._clock = RunClock()
         self._initial: Mapping[str, Checkpoint] = {}
+        self._checkpoints: CheckpointStore | None = None
         self._is_offline = not options.inference and is_offline(experiment)
 
     def train(self) -> RunResult:
@@ -193,13 +197,7 @@ class _Run:
         section, acts_only = self._experiment.behavior(name), self._options.inference
         try:
             trainer = make_trainer(
-                self._experiment,
-                name,
-                section,
-                spec,
-                self._timers,
-                acts_only=acts_only,
-                demonstration=demonstration,
+                self._experiment, name, section, spec, self._timers, acts_only=acts_only, demonstration=demonstration
             )
             learner = (Learner if demonstration is None else OfflineLearner)(
                 name,
@@ -227,6 +225,8 @@ class _Run:
                 ) from error
             if self._resumed is not None and not self._options.inference:
                 learner.load_state_dict(checkpoint.state)
+                if not self._options.drop_replay:
+                    self._store(self._resumed).replay.load(name, checkpoint.replay, trainer.buffer, spec)
         return learner
 
     def _make_directory(self) -> RunDirectory:
@@ -257,11 +257,10 @@ class _Run:
         )
 
     def _store(self, directory: RunDirectory) -> CheckpointStore:
-        return CheckpointStore(
-            directory.checkpoints_path,
-            keep=self._experiment.checkpoints.keep,
-            versions={**self._versions, **self._plugins},
-        )
+        if self._checkpoints is None:
+            keep, versions = self._experiment.checkpoints.keep, {**self._versions, **self._plugins}
+            self._checkpoints = CheckpointStore(directory.checkpoints_path, keep=keep, versions=versions)
+        return self._checkpoints
 
     def _resumed_at(self) -> dict[str, int]:
         if self._resumed is None:
