@@ -12,6 +12,7 @@ from agents_core.demonstrations import (
     DemonstrationError,
     joined,
     load_demonstrations,
+    read_demonstrations,
     store_demonstration,
 )
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
