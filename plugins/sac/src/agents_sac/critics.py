@@ -33,7 +33,7 @@ class Critics(nn.Module):
 
     Attributes:
         memory: The recurrent layer behind the encoders, or None.
-        layers: Of each layer the twins' weights [twins, out, in + 1], the bias in the last column.
+        weights, biases: Of each layer the twins' weights [twins, out, in] and biases [twins, out].
         flat: Parameters and gradients as one tensor each.
     """
 
@@ -62,10 +62,12 @@ class Critics(nn.Module):
         inputs = (width if self.memory is None else self.memory.output_size) + spec.action.continuous_size
         widths = [inputs] + [config.hidden_units] * config.num_layers + [num_signals * self.choices]
         initialiser = Initialiser(config.initialization, generator)
-        self.layers = nn.ParameterList(
+        stacks = [
             _twin_layers(initialiser, *sizes, is_last=layer == config.num_layers)
             for layer, sizes in enumerate(pairwise(widths))
-        )
+        ]
+        self.weights = nn.ParameterList(weights for weights, _ in stacks)
+        self.biases = nn.ParameterList(biases for _, biases in stacks)
         self._activation = ACTIVATIONS[config.activation]
         self.to(device)
         self.flat = FlatParameters(self)
@@ -95,14 +97,12 @@ class Critics(nn.Module):
             float32[twins, n, signals, choices]; one choice where there is no discrete branch.
         """
         inputs = torch.cat([code, continuous], dim=1) if continuous.shape[1] else code
+        first, *others = zip(self.weights, self.biases, strict=True)
         # The first layer sees the same inputs for both twins: one product with both weights, one below the other.
-        first = self.layers[0]
-        width = first.shape[1]
-        both = torch.addmm(first[:, :, -1].reshape(-1), inputs, first[:, :, :-1].reshape(TWINS * width, -1).t())
-        hidden = both.view(len(inputs), TWINS, width).transpose(0, 1)
-        for weights in list(self.layers)[1:]:
-            hidden = self._activation(hidden)
-            hidden = torch.baddbmm(weights[:, None, :, -1], hidden, weights[:, :, :-1].transpose(1, 2))
+        both = torch.addmm(first[1].flatten(), inputs, first[0].flatten(0, 1).t())
+        hidden = both.view(len(inputs), TWINS, -1).transpose(0, 1)
+        for weights, biases in others:
+            hidden = torch.baddbmm(biases[:, None], self._activation(hidden), weights.transpose(1, 2))
         return hidden.reshape(TWINS, len(inputs), self.num_signals, self.choices)
 
     def forward(self, observations: Sequence[Tensor], continuous: Tensor) -> Tensor:
@@ -110,10 +110,12 @@ class Critics(nn.Module):
         return self.q(self.encode(observations), continuous)
 
 
-def _twin_layers(initialiser: Initialiser, inputs: int, outputs: int, *, is_last: bool) -> nn.Parameter:
+def _twin_layers(
+    initialiser: Initialiser, inputs: int, outputs: int, *, is_last: bool
+) -> tuple[nn.Parameter, nn.Parameter]:
     layers = [
         initialiser.linear(inputs, outputs, gain=1.0) if is_last else initialiser.linear(inputs, outputs)
         for _ in range(TWINS)
     ]
-    blocks = [torch.cat([layer.weight, layer.bias[:, None]], dim=1) for layer in layers]
-    return nn.Parameter(torch.stack(blocks).detach())
+    weights = torch.stack([layer.weight.detach() for layer in layers])
+    return nn.Parameter(weights), nn.Parameter(torch.stack([layer.bias.detach() for layer in layers]))
