@@ -1,0 +1,260 @@
+"""What the trainer does with transitions, seen from outside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from agents_core.columns import Batch
+from agents_core.contracts.reward_signal import RewardSignal
+from agents_core.errors import NonFiniteError, UserError
+from agents_core.options import MemoryConfig, NetworkConfig
+from agents_core.schedules import Schedule
+from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
+from agents_sac.pace import Pace
+from agents_sac.trainer import SACTrainer
+from hypothesis import given
+from hypothesis import strategies as st
+from sac_parts import ListBuffer, extrinsic, make_trainer, random_transitions
+
+SEEN = (ObservationSpec("one", (4,)),)
+CONTINUOUS = BehaviorSpec(SEEN, ActionSpec(2))
+BRANCHES = BehaviorSpec(SEEN, ActionSpec(0, (3, 2)))
+
+
+def learn(trainer: SACTrainer, rows: int, seed: int = 0, **options: bool) -> dict[str, float]:
+    trainer.process(random_transitions(trainer.policy.spec, rows, seed, **options), trainer._step + rows)
+    return trainer.update()
+
+
+def test_targets_go_exactly_tau_of_the_way() -> None:
+    trainer = make_trainer(CONTINUOUS, tau=0.25, steps_per_update=40)
+    critics, targets = trainer._networks.critics.flat.values, trainer._networks.targets.flat.values
+    before = targets.clone()
+    torch.testing.assert_close(before, critics, rtol=0, atol=0)
+    learn(trainer, 40)
+    assert not torch.equal(before, critics)
+    torch.testing.assert_close(targets, 0.75 * before + 0.25 * critics, rtol=1e-6, atol=1e-7)
+    again = targets.clone()
+    trainer._networks.follow(1.0)
+    torch.testing.assert_close(targets, critics, rtol=0, atol=0)
+    assert not torch.equal(again, targets)
+
+
+@pytest.mark.parametrize(("steps_per_update", "expected"), [(1, 40), (4, 10), (0.5, 80), (0.3, 133), (64, 0)])
+def test_updates_are_due_by_steps(steps_per_update: float, expected: int) -> None:
+    trainer = make_trainer(CONTINUOUS, steps_per_update=steps_per_update)
+    trainer.process(random_transitions(CONTINUOUS, 40), 40)
+    assert trainer._pace.due == expected
+    assert trainer.is_ready() == (expected > 0)
+
+
+@given(st.floats(0.05, 50), st.lists(st.integers(1, 9), min_size=1, max_size=60))
+def test_over_time_every_step_is_paid_once(steps_per_update: float, arrivals: list[int]) -> None:
+    pace, updates = Pace(steps_per_update), 0
+    for rows in arrivals:
+        pace.steps += rows
+        updates += pace.take()
+        assert 0 <= pace.steps < steps_per_update + 1e-6
+    assert updates * steps_per_update + pace.steps == pytest.approx(sum(arrivals), abs=1e-6 * len(arrivals) + 1e-6)
+
+
+def test_nothing_is_learned_before_buffer_init_steps_and_no_update_is_owed_for_them() -> None:
+    trainer = make_trainer(CONTINUOUS, buffer_init_steps=100)
+    trainer.process(random_transitions(CONTINUOUS, 99), 99)
+    assert not trainer.is_ready()
+    trainer.process(random_transitions(CONTINUOUS, 2), 101)
+    assert trainer._pace.due == 2
+
+
+def test_actions_are_uniform_until_then_and_the_policys_afterwards() -> None:
+    spec = BehaviorSpec(SEEN, ActionSpec(2, (3, 2)))
+    trainer = make_trainer(spec, buffer_init_steps=100)
+    trainer._networks.actor.action_head.bias.data.fill_(-3)
+    seen, mask = (np.zeros((4000, 4), np.float32),), np.ones((4000, 5), np.bool_)
+    mask[:, 0] = False
+    actions = trainer.policy.act(seen, mask)
+    assert np.abs(actions.continuous.mean(axis=0)).max() < 0.05
+    assert np.abs(actions.continuous.var(axis=0) - 1 / 3).max() < 0.03
+    assert np.bincount(actions.discrete[:, 0], minlength=3)[0] == 0
+    assert abs(np.mean(actions.discrete[:, 0] == 1) - 0.5) < 0.05
+    assert (trainer.policy.act(seen, mask, deterministic=True).continuous < -0.9).all()
+    trainer.process(random_transitions(spec, 100), 100)
+    assert (trainer.policy.act(seen, mask).continuous < -0.9).mean() > 0.9
+
+
+@pytest.mark.parametrize("spec", [CONTINUOUS, BRANCHES, BehaviorSpec(SEEN, ActionSpec(1, (3, 2)))])
+@pytest.mark.parametrize("memory", [None, MemoryConfig(size=8, sequence_length=4, burn_in=2)])
+def test_a_loaded_trainer_goes_on_bit_for_bit(spec: BehaviorSpec, memory: MemoryConfig | None) -> None:
+    network = NetworkConfig(hidden_units=16, activation="relu", normalize=True, memory=memory)
+    signals = {"extrinsic": extrinsic(spec, normalize=True)}
+    trainer = make_trainer(spec, network, signals=signals)
+    other = make_trainer(spec, network, signals={"extrinsic": extrinsic(spec, normalize=True)}, seed=5)
+    assert isinstance(trainer.buffer, ListBuffer)
+    size = trainer.policy.memory_size
+    rows = random_transitions(spec, 40)
+    if size:
+        rows = type(rows)({**rows.fields, "memory.actor": np.zeros((40, size), np.float32)})
+    trainer.process(rows, 40)
+    trainer.update()
+    other.load_policy_state(trainer.policy_state())
+    other.load_state_dict(trainer.state_dict())
+    assert isinstance(other.buffer, ListBuffer)
+    other.buffer.table = {name: list(column) for name, column in trainer.buffer.table.items()}
+    for one in (trainer, other):
+        one.process(rows, 80)
+        one.update()
+    for name in ("actor", "critics", "targets"):
+        a, b = (getattr(one._networks, name).flat.values for one in (trainer, other))
+        assert torch.equal(a, b), name
+    assert torch.equal(trainer._temperature.log_alpha, other._temperature.log_alpha)
+    seen = (np.ones((3, 4), np.float32),)
+    assert np.array_equal(trainer.policy.act(seen).continuous, other.policy.act(seen).continuous)
+    assert np.array_equal(trainer.policy.act(seen).discrete, other.policy.act(seen).discrete)
+
+
+def test_several_steps_sum_discounted_rewards_and_bootstrap_from_where_they_end() -> None:
+    trainer = make_trainer(CONTINUOUS, signals={"extrinsic": extrinsic(CONTINUOUS, gamma=0.5)}, n_step=3)
+    rewards = trainer._rewards
+    row = torch.arange(6)
+    batch = Batch(
+        {
+            "obs.0": row.float()[:, None],
+            "next_obs.0": row.float()[:, None] + 0.5,
+            "action.continuous": row.float()[:, None],
+            "terminated": torch.tensor([False, False, False, False, True, False]),
+            "is_valid": torch.tensor([True, True, True, True, True, False]),
+            "row": row,
+            "weight": torch.tensor([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
+        },
+        6,
+    )
+    minibatch = rewards.several_steps(batch, torch.tensor([[1.0], [2], [4], [8], [16], [float("nan")]]), 3)
+    assert minibatch.rewards[:, 0].tolist() == [1 + 0.5 * 2 + 0.25 * 4, 8 + 0.5 * 16]
+    assert minibatch.discounts[:, 0].tolist() == [0.125, 0]
+    assert minibatch.batch["obs.0"][:, 0].tolist() == [0, 3]
+    assert minibatch.batch["action.continuous"][:, 0].tolist() == [0, 3]
+    assert minibatch.batch["next_obs.0"][:, 0].tolist() == [2.5, 4.5]
+    assert minibatch.batch["row"].tolist() == [0, 3]
+    assert minibatch.weights is not None
+    np.testing.assert_allclose(minibatch.weights, [0.1, 0.4])
+    assert learn(trainer, 40)["train/value_loss"] > 0
+
+
+def test_one_step_pieces_equal_single_transitions() -> None:
+    trainer = make_trainer(CONTINUOUS)
+    trainer.process(random_transitions(CONTINUOUS, 40), 40)
+    assert trainer.buffer is not None
+    batch = trainer.buffer.sample_sequences(9, 1, np.random.default_rng(0))
+    scaled, _ = trainer._rewards.evaluate(batch, {"extrinsic": 1.0})
+    one, several = trainer._rewards.one_step(batch, scaled), trainer._rewards.several_steps(batch, scaled, 1)
+    torch.testing.assert_close(several.rewards, one.rewards)
+    torch.testing.assert_close(several.discounts, one.discounts)
+
+
+class Watching(RewardSignal):
+    """Rewards 1 everywhere, and counts what it is asked."""
+
+    def __init__(self, strength: float = 1.0) -> None:
+        self.strength, self.gamma = Schedule(strength), 0.9
+        self.observed: list[int] = []
+        self.evaluated = self.updated = 0
+
+    def observe(self, batch: Batch) -> None:
+        self.observed += batch["tick"].tolist()
+
+    def evaluate(self, batch: Batch) -> torch.Tensor:
+        self.evaluated += 1
+        return torch.ones(len(batch))
+
+    def update(self, minibatch: Batch) -> dict[str, float]:
+        assert "next_obs.0" in minibatch
+        self.updated += 1
+        return {"loss": 2.0}
+
+
+@pytest.mark.parametrize(("own_pace", "updates"), [(None, 40), (8, 5)])
+def test_signals_see_each_transition_once_and_are_asked_for_each_minibatch(own_pace: int | None, updates: int) -> None:
+    watching = Watching()
+    signals = {"extrinsic": extrinsic(CONTINUOUS), "watching": watching}
+    trainer = make_trainer(CONTINUOUS, signals=signals, reward_signal_steps_per_update=own_pace)
+    stats = learn(trainer, 40)
+    assert watching.observed == list(range(40))
+    assert watching.evaluated == 40 + (0 if own_pace is None else updates)
+    assert watching.updated == updates
+    assert stats["reward/watching/loss"] == 2
+    assert stats["reward/watching/raw"] == 1
+    assert trainer._networks.critics.num_signals == 2
+
+
+def test_a_signal_of_strength_zero_is_trained_and_logged_and_has_no_value() -> None:
+    watching = Watching(strength=0.0)
+    trainer = make_trainer(CONTINUOUS, signals={"extrinsic": extrinsic(CONTINUOUS), "watching": watching})
+    alone = make_trainer(CONTINUOUS)
+    stats, expected = learn(trainer, 40), learn(alone, 40)
+    assert stats["reward/watching/raw"] == 1
+    assert watching.updated == 40
+    assert {name: value for name, value in stats.items() if "watching" not in name} == expected
+
+
+def test_priorities_are_the_absolute_errors_of_the_sampled_rows() -> None:
+    buffer = ListBuffer(weighted=True)
+    trainer = make_trainer(CONTINUOUS, make_buffer=lambda _: buffer, steps_per_update=40)
+    learn(trainer, 40)
+    assert buffer.errors
+    assert set(buffer.errors) <= set(range(40))
+    assert all(error > 0 for error in buffer.errors.values())
+
+
+@pytest.mark.parametrize("hidden", [16, 600])  # by hand, and by autograd
+def test_masked_actions_are_never_taken_and_change_no_value(hidden: int) -> None:
+    network = NetworkConfig(hidden_units=hidden, activation="relu")
+    trainer = make_trainer(BRANCHES, network, steps_per_update=4)
+    learn(trainer, 64, masked=True)
+    seen = (np.random.default_rng(0).normal(size=(500, 4)).astype(np.float32),)
+    mask = np.random.default_rng(1).random((500, 5)) < 0.5
+    mask[:, 0] = mask[:, 3] = True
+    for deterministic in (False, True):
+        chosen = trainer.policy.act(seen, mask, deterministic=deterministic).discrete
+        assert mask[np.arange(500), chosen[:, 0]].all()
+        assert mask[np.arange(500), 3 + chosen[:, 1]].all()
+
+
+def test_normalisers_take_in_each_transition_once_and_are_those_of_all_networks() -> None:
+    network = NetworkConfig(hidden_units=16, activation="relu", normalize=True)
+    trainer = make_trainer(CONTINUOUS, network)
+    rows = random_transitions(CONTINUOUS, 40)
+    trainer.process(rows, 40)
+    networks = trainer._networks
+    (normaliser,) = networks.actor.normalisers
+    assert networks.critics.normalisers == networks.targets.normalisers == (normaliser,)
+    assert normaliser is not None
+    np.testing.assert_allclose(normaliser.moments.mean, rows["obs.0"].mean(axis=0, dtype=np.float64))
+    trainer.update()
+    assert normaliser.moments.count == 40
+
+
+def test_what_does_not_go_together_is_refused_by_name() -> None:
+    with pytest.raises(UserError, match="no bounds"):
+        make_trainer(BehaviorSpec(SEEN, ActionSpec(2, bounded=False)))
+    with pytest.raises(UserError, match=r"network\.shared"):
+        make_trainer(CONTINUOUS, NetworkConfig(shared=True))
+    with pytest.raises(UserError, match="n_step"):
+        make_trainer(CONTINUOUS, NetworkConfig(memory=MemoryConfig(sequence_length=4)), n_step=2)
+
+
+def test_a_loss_that_is_not_finite_is_named() -> None:
+    trainer = make_trainer(CONTINUOUS)
+    rows = random_transitions(CONTINUOUS, 40)
+    rows["next_obs.0"][:] = np.inf
+    trainer.process(rows, 40)
+    with pytest.raises(NonFiniteError, match=r"train/value_loss|reward"):
+        trainer.update()
+
+
+def test_without_a_buffer_it_only_acts() -> None:
+    trainer = make_trainer(CONTINUOUS, make_buffer=None)
+    assert trainer.buffer is None
+    assert trainer.policy.act((np.zeros((2, 4), np.float32),), deterministic=True).continuous.shape == (2, 2)
+    with pytest.raises(RuntimeError, match="act only"):
+        trainer.process(random_transitions(CONTINUOUS, 4), 4)
