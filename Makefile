@@ -1,4 +1,4 @@
-# `make run` trains CartPole-v1, `make test` runs every test, `make check` runs the static checks.
+# `make run` trains CartPole-v1, `make test` runs every test, `make check` runs the static checks, `make docs` builds the site.
 # The first of them makes .venv and installs everything into it; later calls install again only when a pyproject.toml
 # or constraints.txt has changed.
 
@@ -10,8 +10,11 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3
 	if $$python -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then echo $$python; break; fi; done)
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
+# Its makers tell of the next version on every call.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 .DELETE_ON_ERROR:
-.PHONY: run test check install clean
+.PHONY: run test check docs install clean
 
 run: install
 	@$(BIN)/agents run --plugin ppo
@@ -24,6 +27,11 @@ check: install
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(MKDOCS) --quiet
+
+docs: install
+	$(MKDOCS)
+	@echo 'Open build/site/index.html, or: $(BIN)/mkdocs serve'
 
 install: $(INSTALLED)
 

@@ -35,8 +35,8 @@ class WheelEnvironment:
         packages.mkdir()
         for entry in _third_party():
             (packages / entry.name).symlink_to(entry, target_is_directory=entry.is_dir())
-        self._programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
-        self.python = self._programs / "python"
+        self.programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+        self.python = self.programs / "python"
         (self._site() / "third_party.pth").write_text(f"{packages}\n", encoding="utf-8")
 
     def _site(self) -> Path:
@@ -58,10 +58,16 @@ class WheelEnvironment:
         self, program: str, *arguments: str | Path, cwd: Path | None = None, code: int = 0
     ) -> subprocess.CompletedProcess[str]:
         """Run a program of the environment as somebody who activated it would, and expect its exit code."""
-        variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "AGENTS_"))}
-        variables |= {"PATH": os.pathsep.join([str(self._programs), os.environ["PATH"]]), "OMP_NUM_THREADS": "1"}
-        command = [str(self._programs / program), *map(str, arguments)]
-        return _call(command, cwd=cwd or self.folder, env=variables, code=code)
+        command = [str(self.programs / program), *map(str, arguments)]
+        return _call(command, cwd=cwd or self.folder, env=self._variables(), code=code)
+
+    def run_shell(self, commands: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        """Run commands of a shell, up to the first that fails, in which case the test does."""
+        return _call(["bash", "-euc", commands], cwd=cwd, env=self._variables())
+
+    def _variables(self) -> dict[str, str]:
+        own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "AGENTS_"))}
+        return {**own, "PATH": os.pathsep.join([str(self.programs), os.environ["PATH"]]), "OMP_NUM_THREADS": "1"}
 
 
 _OFFLINE = ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation"]

@@ -129,4 +129,4 @@ def test_it_learns_to_walk_to_the_goal_that_is_shown(tmp_path: Path) -> None:
         results=tmp_path,
         run_id="run",
     )
-    assert run.behaviors["Simple1D"].mean_return > 0.95
+    assert run.behaviors["Simple1D"]["mean_return"] > 0.95

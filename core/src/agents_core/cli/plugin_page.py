@@ -16,12 +16,13 @@ from agents_core.registry.config_fields import ConfigField
 
 _FIELD_HEADERS = ("field", "type", "default", "bounds", "description")
 
-_EXAMPLES: dict[Kind, str] = {
+EXAMPLES: dict[Kind, str] = {
     "trainer": 'behaviors:\n  "*":\n    trainer: {{type: {name}{required}}}',
     "reward-signal": 'behaviors:\n  "*":\n    reward_signals:\n      {name}: {{{required}}}',
     "buffer": 'behaviors:\n  "*":\n    trainer:\n      buffer: {{type: {name}{required}}}',
     "environment": "environment: {{type: {name}{required}}}",
     "worker-pool": "environment:\n  workers: {{type: {name}{required}}}",
+    "encoder": 'behaviors:\n  "*":\n    network:\n      encoders: {{OBSERVATION: {{type: {name}{required}}}}}',
     "stats-writer": "stats:\n  {name}: {{{required}}}",
 }
 """Where a component of a kind stands in an experiment file."""
@@ -76,7 +77,7 @@ def _print_component(component: Component) -> None:
     if fields:
         click.echo()
         print_table(_FIELD_HEADERS, [_field_row(field) for field in fields])
-    example = _EXAMPLES.get(component.kind)
+    example = EXAMPLES.get(component.kind)
     if example is not None:
         click.echo("\n" + example.format(name=component.name, required=_required(fields, component.kind)))
 
