@@ -77,9 +77,9 @@ def test_normalised_rewards_are_divided_by_the_deviation_of_their_return(crosses
     episodes = np.arange(32) % 4 + 4 * (np.arange(32) // 4 > 3)
     batch = make_batch(SPEC, terminated=ends, episode_id=episodes)
     raw = make_signal(SPEC, normalize=False, network=network).evaluate(batch)
-    # Two batches, the second one in another order: an agent's return goes on.
-    signal.observe(batch.take(torch.arange(10)))
-    signal.observe(batch.take(torch.arange(31, 9, -1)))
+    # Two batches, the second one in another order: returns go on, also of agents whose episode ended last.
+    signal.observe(batch.take(torch.arange(18)))
+    signal.observe(batch.take(torch.arange(31, 17, -1)))
     running, returns = np.zeros(4), []
     for row, reward in enumerate(raw.double().tolist()):
         running[row % 4] = reward + 0.9 * running[row % 4]
