@@ -117,7 +117,7 @@ def agents_encoders() -> list[EncoderSpec]:
         ),
         EncoderSpec(
             name="entities",
-            summary="Masked self-attention over a varying number of entities",
+            summary="Masked self-attention over a varying number of entities, padded by rows of zeros",
             config="agents_core.networks.encoders.config:EntitiesConfig",
             factory="agents_core.networks.encoders.entities:make_entities",
             observation_kinds=("entities",),

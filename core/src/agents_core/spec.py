@@ -19,7 +19,9 @@ class ObservationSpec:
         name: Unique within the behavior; `network.encoders` picks by it.
         shape: Shape of one agent's observation, without the agent axis. Images are channels last.
         dtype: NumPy dtype name that the observation is stored in, such as `float32` or `uint8`.
-        kind: What the numbers mean; it decides how they are encoded.
+        kind: What the numbers mean; it decides how they are encoded. `vector`: any numbers; `image`: height, width and
+            channels, of bytes or of floats in [0, 1]; `entities`: as many rows as there may be entities, those of
+            zeros are padding; `goal`: what to aim at, see `network.conditioning`.
     """
 
     name: str
