@@ -40,6 +40,12 @@ class Cloner:
         self._units = rows.units_of(batch_size)
         self._sampler = DemonstrationSampler(np.ones(len(rows.unit_lengths), np.int64), seed)
         self._optimiser = FlatAdam(network.flat)
+        self._rows_to_refresh = 0
+
+    def refresh(self) -> None:
+        """Bring up to date what depends on weights that others have changed; after each pass it happens anyway."""
+        self._rows.refresh()
+        self._rows_to_refresh = len(self._rows)
 
     def train(
         self, rows: int, learning_rate: float, place: str, max_norm: float | None = None
@@ -58,9 +64,10 @@ class Cloner:
         Raises:
             NonFiniteError: A loss or a weight became NaN or infinite.
         """
-        self._rows.refresh()
         collected, trained = [], 0
         while trained < rows:
+            if self._rows_to_refresh <= 0:
+                self.refresh()
             units = self._sampler.sample(self._units)
             error = self._rows.error(units)
             loss = error.loss.mean()
@@ -69,16 +76,25 @@ class Cloner:
             check_losses(stats, place)
             self._optimiser.step(learning_rate, max_norm)
             collected.append(stats)
-            trained += int(self._rows.unit_lengths[units].sum())
+            count = int(self._rows.unit_lengths[units].sum())
+            trained += count
+            self._rows_to_refresh -= count
         check_weights(self._network, self._network.flat.values, place)
         return mean_stats(collected), trained
 
     def state_dict(self) -> dict[str, Any]:
-        return {"optimiser": self._optimiser.state_dict(), "sampler": self._sampler.state_dict()}
+        return {
+            "optimiser": self._optimiser.state_dict(),
+            "sampler": self._sampler.state_dict(),
+            "rows": self._rows.state_dict(),
+            "rows_to_refresh": self._rows_to_refresh,
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._optimiser.load_state_dict(state["optimiser"])
         self._sampler.load_state_dict(state["sampler"])
+        self._rows.load_state_dict(state["rows"])
+        self._rows_to_refresh = state["rows_to_refresh"]
 
 
 class BehavioralCloning:
@@ -129,6 +145,7 @@ class BehavioralCloning:
         if not strength:
             return stats
         place = f"behavior {self._behavior!r}, step {step}, behavioral_cloning"
+        self._cloner.refresh()
         passes = [
             self._cloner.train(self._rows_of_pass, strength * learning_rate, place)[0]
             for _ in range(self._config.num_epoch)

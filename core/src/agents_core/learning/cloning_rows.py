@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +57,13 @@ class ExpertRows(ABC):
 
     def refresh(self) -> None:  # noqa: B027
         """Bring up to date what is worked out with the weights as they are now; once for each pass."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the last `refresh` worked out."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027
+        """Take over what `state_dict` gave."""
 
     @abstractmethod
     def error(self, units: Int64s) -> CloningError:
@@ -126,6 +135,17 @@ class RecalledSequences(ExpertRows):
                 units = going_on[part]
                 _, after = self._unroll(units, self._taken(units))
                 self._states[torch.from_numpy(units + 1)] = after
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"states": self._states.clone()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        states = torch.as_tensor(state["states"])
+        if states.shape != self._states.shape:
+            raise ValueError(
+                f"the demonstrations have {len(self._states)} sequences, those that it was trained on {len(states)}"
+            )
+        self._states.copy_(states)
 
     def error(self, units: Int64s) -> CloningError:
         batch = self._taken(units)

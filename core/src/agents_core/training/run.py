@@ -160,11 +160,12 @@ class _Run:
                 self._stop(loop, recorder)
         finally:
             self._close_books(loop, directory, pool, status)
+        best = {} if pool is None else {name: learner.best_return for name, learner in loop.learners.items()}
         return RunResult(
             directory.path,
             status,
             {name: self._totals(learner) for name, learner in loop.learners.items()},
-            {name: learner.best_return for name, learner in loop.learners.items() if learner.best_return is not None},
+            {name: value for name, value in best.items() if value is not None},
         )
 
     def _close_books(self, loop: Loop, directory: RunDirectory, pool: WorkerPool | None, status: Status) -> None:

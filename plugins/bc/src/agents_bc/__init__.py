@@ -1,0 +1,1 @@
+"""Behavioral cloning for agents."""
