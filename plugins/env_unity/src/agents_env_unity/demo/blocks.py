@@ -100,11 +100,12 @@ class Block:
             "reward": scalars[:, 0].astype(np.float32),
             "done": scalars[:, 1] != 0,
             "max_step": scalars[:, 2] != 0,
-            "id": scalars[:, 3].astype(np.int64),
-            "group_id": scalars[:, 4].astype(np.int64),
-            "group_reward": scalars[:, 5].astype(np.float32),
+            "id": scalars[:, 3].astype(np.int32),
             "offset": np.array(self.offsets, np.int64),
         }
+        if scalars[:, 4:].any():
+            arrays["group_id"] = scalars[:, 4].astype(np.int32)
+            arrays["group_reward"] = scalars[:, 5].astype(np.float32)
         if any(self._masks):
             arrays["mask"] = self._allowed()
         self._clear()

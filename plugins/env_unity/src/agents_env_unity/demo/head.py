@@ -54,6 +54,8 @@ def read_head(file: BinaryIO, path: Path, size: int) -> Head:
         DemonstrationError: The file is none, or its head is damaged or cut.
     """
     start = file.read(BRAIN_OFFSET)
+    if not start:
+        raise damaged(path, 0, "the file is empty")
     if start.startswith(_POINTER):
         raise damaged(path, 0, "this is a Git LFS pointer, not the recording; fetch it with `git lfs pull`")
     metadata = _metadata(start, path)

@@ -90,8 +90,12 @@ def _plan_of_ml_agents(records: Records) -> _Plan:
     return _Plan("ml-agents", seen, seen, after, np.diff(ends, prepend=-1), truncates=False)
 
 
-def _segments(agent: Int64s, done: npt.NDArray[np.bool_]) -> tuple[Int64s, Int64s]:
+def _segments(agent: npt.NDArray[np.int32], done: npt.NDArray[np.bool_]) -> tuple[Int64s, Int64s]:
     """Records by episode, in the order of their first records; and the number of records of each episode."""
+    is_new = agent[1:] != agent[:-1]
+    if not (is_new & ~done[:-1]).any():  # One episode after another, as nearly every recorder writes them.
+        ends = np.append(np.flatnonzero(done[:-1]), len(agent) - 1)
+        return np.arange(len(agent)), np.diff(ends, prepend=-1)
     by_agent = np.argsort(agent, kind="stable")
     begins = np.ones(len(agent), np.bool_)
     begins[1:] = (agent[by_agent][1:] != agent[by_agent][:-1]) | done[by_agent][:-1]
@@ -154,7 +158,7 @@ def _episodes(records: Records, plan: _Plan, action: ActionSpec) -> Trajectories
         "reward": columns["reward"][plan.after],
         "terminated": ended & ~truncated,
         "truncated": truncated,
-        "agent_id": columns["id"][plan.seen],
+        "agent_id": columns["id"][plan.seen].astype(np.int64),
         "episode_id": np.repeat(np.arange(len(lengths)), lengths),
     }
     fields["truncated"][last] |= ~ended[last]  # the recording stopped there
@@ -162,8 +166,8 @@ def _episodes(records: Records, plan: _Plan, action: ActionSpec) -> Trajectories
         mask = columns.pop("mask")[plan.seen]
         if not mask.all() and action.discrete_branches:
             fields["action_mask"] = mask
-    if columns["group_id"].any():
-        fields["group_id"] = columns["group_id"][plan.seen] - 1  # 0 on the wire: in no group
+    if "group_id" in columns and columns["group_id"].any():
+        fields["group_id"] = columns["group_id"][plan.seen].astype(np.int64) - 1  # 0 on the wire: in no group
         fields["group_reward"] = columns["group_reward"][plan.after]
     finals = []
     for i in range(len(records.specs)):

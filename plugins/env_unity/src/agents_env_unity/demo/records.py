@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-import numpy as np
-import numpy.typing as npt
 from agents_core.columns import Array
-from agents_core.spec import ActionSpec, ObservationSpec
+from agents_core.spec import ObservationSpec
 from google.protobuf.message import DecodeError
 
 from agents_env_unity.demo.blocks import Block
@@ -23,12 +21,10 @@ from agents_env_unity.demo.head import Head
 from agents_env_unity.demo.kinds import FlatRecords, PairRecords, RecordReader, is_pair
 from agents_env_unity.demo.observations import RecordError
 from agents_env_unity.demo.stream import CutError, messages
+from agents_env_unity.demo.table import GrowingTable
 
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-
-_BLOCK_RECORDS = 4096
-_BLOCK_BYTES = 1 << 23
+_BLOCK_RECORDS = 1024
+_BLOCK_BYTES = 1 << 22
 
 
 @dataclass(slots=True)
@@ -38,9 +34,9 @@ class Records:
     Attributes:
         kind: Of all records.
         specs: What agents see.
-        columns: `obs.<i>`, `action.continuous`, `action.discrete`, `has_action` (bool), `reward`, `group_reward`
-            (float32), `done`, `max_step` (bool), `id`, `group_id` (int64), `mask` (bool[n, choices], True = allowed),
-            `offset` (int64, the byte at which the record begins), in arrays of [n, ...].
+        columns: `obs.<i>`, `action.continuous`, `action.discrete`, `has_action` (bool), `reward` (float32), `done`,
+            `max_step` (bool), `id` (int32), `offset` (int64, the byte at which the record begins), and where there are
+            any `mask` (bool[n, choices], True = allowed), `group_id` (int32), `group_reward` (float32).
         ends_early: Whether the head promises more records than there are.
         warnings: What is odd about the file.
     """
@@ -63,32 +59,27 @@ def read_records(file: BinaryIO, path: Path, head: Head, size: int) -> Records:
     """
     if head.is_closed and head.metadata.number_steps <= 0:
         raise damaged(path, head.records_offset, "the recording was closed before its first step; it holds no record")
-    collected = _Collector(path, head)
-    warnings, end = collected.read(file, size)
+    collected = _Collector(path, head, size)
+    collected.read(file)
     if not collected.count:
         raise damaged(path, head.records_offset, "the file holds no record")
-    expected = head.metadata.number_steps
-    ends_early = collected.count < expected
-    if ends_early:
-        warnings.append(
-            f"{path}: byte {end}: the file ends here after {collected.count} records; its head promises {expected}"
-        )
-    columns = collected.finish()
-    return Records(collected.kind, collected.specs, columns, ends_early, warnings + collected.warnings)
+    ends_early = collected.count < head.metadata.number_steps
+    return Records(collected.kind, collected.specs, collected.finish(), ends_early, collected.warnings)
 
 
 class _Collector:
-    """Reads record after record into blocks, and blocks into columns."""
+    """Reads record after record into blocks, and blocks into a table."""
 
-    def __init__(self, path: Path, head: Head) -> None:
+    def __init__(self, path: Path, head: Head, size: int) -> None:
         self._path = path
         self._head = head
-        self._action: ActionSpec = head.action
+        self._size = size
         self._reader: RecordReader | None = None
         self._block = Block(head.action)
-        self._blocks: list[dict[str, Array]] = []
-        self._bytes = 0
+        self._block_bytes = 0
+        self._table: GrowingTable | None = None
         self.count = 0
+        self.warnings: list[str] = []
 
     @property
     def specs(self) -> tuple[ObservationSpec, ...]:
@@ -100,22 +91,14 @@ class _Collector:
             return "flat"
         return "deprecated" if self._block.is_deprecated else "pairs"
 
-    @property
-    def warnings(self) -> list[str]:
-        if not self._block.odd_masks:
-            return []
-        return [
-            f"{self._path}: {self._block.odd_masks} action masks have another length than the choices; "
-            "they are taken as: everything is allowed"
-        ]
-
-    def read(self, file: BinaryIO, size: int) -> tuple[list[str], int]:
-        """Read up to the last record; gives warnings and the byte behind it."""
+    def read(self, file: BinaryIO) -> None:
+        """Read up to the last record."""
         start = self._head.records_offset
         expected = self._head.metadata.number_steps if self._head.is_closed else None
-        warnings = [] if expected else [f"{self._path}: the recording was not closed; all complete records are read"]
+        if expected is None:
+            self._warn(0, "the recording was not closed, so that its head has no counts; complete records are read")
         try:
-            for end, data in messages(file, self._path, start, size):
+            for end, data in messages(file, self._path, start, self._size):
                 self._take(start, data)
                 start = end
                 if self.count == expected:
@@ -124,30 +107,20 @@ class _Collector:
             if expected is not None:
                 reason = f"record {self.count + 1} of {expected} is cut: {error.reason}"
                 raise damaged(self._path, error.offset, reason) from None
-            warnings.append(f"{self._path}: byte {error.offset}: {error.reason}; this record is left out")
+            self._warn(error.offset, f"{error.reason}; this record is left out")
         self._flush()
-        return warnings, start
+        if expected is not None and self.count < expected:
+            self._warn(start, f"the file ends here after {self.count} records; its head promises {expected}")
+        if self._block.odd_masks:
+            odd = f"{self._block.odd_masks} action masks have another length than the choices"
+            self._warn(self._head.records_offset, f"{odd}; they are taken as: everything is allowed")
 
     def finish(self) -> dict[str, Array]:
-        """The columns of all blocks; these are forgotten one after another, to save memory."""
-        columns: dict[str, Array] = {}
-        names = dict.fromkeys(name for block in self._blocks for name in block)
-        for name in names:
-            if name == "mask":
-                columns[name] = self._masks()
-            else:
-                columns[name] = np.concatenate([block.pop(name) for block in self._blocks])
-        return columns
+        """The columns of all records."""
+        return {} if self._table is None else self._table.finish()
 
-    def _masks(self) -> Bools:
-        """bool[n, choices]; blocks without any mask allow everything."""
-        width = self._action.mask_size
-        return np.concatenate(
-            [
-                block["mask"] if "mask" in block else np.ones((len(block["done"]), width), np.bool_)
-                for block in self._blocks
-            ]
-        )
+    def _warn(self, offset: int, reason: str) -> None:
+        self.warnings.append(f"{self._path}: byte {offset}: {reason}")
 
     def _take(self, offset: int, data: bytes) -> None:
         try:
@@ -160,11 +133,12 @@ class _Collector:
             raise damaged(self._path, offset, f"record {self.count + 1}: {error}") from error
         self._block.offsets.append(offset)
         self.count += 1
-        self._bytes += len(data)
-        if len(self._block.offsets) == _BLOCK_RECORDS or self._bytes > _BLOCK_BYTES:
+        self._block_bytes += len(data)
+        if len(self._block.offsets) == _BLOCK_RECORDS or self._block_bytes > _BLOCK_BYTES:
             self._flush()
 
     def _flush(self) -> None:
+        """Turn the block into arrays."""
         if self._reader is None or not self._block.offsets:
             return
         offsets = self._block.offsets
@@ -175,5 +149,12 @@ class _Collector:
         except RecordError as error:
             record = error.record or 0
             raise damaged(self._path, offsets[record], f"record {first + record + 1}: {error}") from error
-        self._blocks.append(arrays)
-        self._bytes = 0
+        if self._table is None:
+            self._table = GrowingTable(self._expected_records())
+        self._table.append(arrays, len(offsets))
+        self._block_bytes = 0
+
+    def _expected_records(self) -> int:
+        """What the head says, but no more than the file has room for if its records are like the first ones."""
+        fitting = 5 * self.count * self._size // (4 * self._block_bytes) + 1
+        return min(self._head.metadata.number_steps, fitting) if self._head.is_closed else fitting
