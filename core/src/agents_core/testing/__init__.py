@@ -30,18 +30,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agents_core.testing.conformance.buffer import BufferConformance
     from agents_core.testing.conformance.checks import ConformanceError, overrides
+    from agents_core.testing.conformance.encoder import EncoderConformance
+    from agents_core.testing.conformance.environment import EnvironmentConformance
     from agents_core.testing.conformance.reward_signal import RewardSignalConformance
+    from agents_core.testing.conformance.stats_writer import StatsWriterConformance
     from agents_core.testing.conformance.trainer import TrainerConformance
 
 _HOMES = {
+    "BufferConformance": "buffer",
     "ConformanceError": "checks",
+    "EncoderConformance": "encoder",
+    "EnvironmentConformance": "environment",
     "RewardSignalConformance": "reward_signal",
+    "StatsWriterConformance": "stats_writer",
     "TrainerConformance": "trainer",
     "overrides": "checks",
 }
 
-__all__ = ["ConformanceError", "RewardSignalConformance", "TrainerConformance", "overrides"]
+__all__ = [
+    "BufferConformance",
+    "ConformanceError",
+    "EncoderConformance",
+    "EnvironmentConformance",
+    "RewardSignalConformance",
+    "StatsWriterConformance",
+    "TrainerConformance",
+    "overrides",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -59,6 +60,13 @@ def random_demonstration(
         fields["action_mask"] = _mask(spec.action, discrete, generator)
     finals = tuple(_observations(seen, len(lengths), generator) for seen in spec.observations)
     return Demonstration(spec, Trajectories(Columns(fields), np.array(lengths, np.int64), finals), behavior)
+
+
+def with_columns(demonstration: Demonstration, columns: Mapping[str, Array]) -> Demonstration:
+    """The demonstration with other columns in place of, or beside, its own."""
+    episodes = demonstration.episodes
+    fields = {**episodes.columns.fields, **columns}
+    return replace(demonstration, episodes=replace(episodes, columns=Columns(fields)))
 
 
 def differing_columns(first: Demonstration, second: Demonstration) -> list[str]:
