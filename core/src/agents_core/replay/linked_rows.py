@@ -251,7 +251,8 @@ class LinkedRows:
             absent = self.store.fields[name].absent
             if self.total and absent:
                 self.store.columns[name][...] = absent
-        self.names = (*self.names, *new)
+        names = {*self.names, *new}
+        self.names = tuple(name for name in self.store.fields if name in names)
         self._list_writes()
 
     def _list_writes(self) -> None:

@@ -46,7 +46,7 @@ def write_segment(path: Path, buffer: Buffer, numbers: range, compression: str) 
 
     aside = path.with_name(f".{path.name}.new")
     try:
-        with h5py.File(aside, "w", libver=("v110", "v110")) as file:
+        with h5py.File(aside, "w", libver=("v110", "v110"), track_order=True) as file:
             empty: dict[str, Any] = {}
             for start in range(numbers.start, numbers.stop, _PIECE):
                 for name, array in buffer.export(range(start, min(start + _PIECE, numbers.stop))).items():
