@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from agents_core.learning import optimiser
 from agents_core.learning.optimiser import FlatAdam
 from agents_core.networks.flat import FlatParameters
 from torch import nn
@@ -34,19 +35,21 @@ def test_steps_equal_torch_adam_with_clipping(max_norm: float | None) -> None:
         torch.testing.assert_close(own, other, atol=1e-5, rtol=1e-5)
 
 
-def test_torch_operations_give_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    host, device = FlatParameters(build()), FlatParameters(build())
-    optimisers = FlatAdam(host), FlatAdam(device)
-    tensors = [device.values, device.gradient, optimisers[1]._mean, optimisers[1]._square, torch.empty(26)]
-    monkeypatch.setattr(optimisers[1], "_on_host", False)
-    monkeypatch.setattr(optimisers[1], "_operations", torch)
-    monkeypatch.setattr(optimisers[1], "_arrays", tensors)
+@pytest.mark.parametrize("max_norm", [None, 0.5])
+def test_torch_s_fused_optimiser_takes_the_same_steps(monkeypatch: pytest.MonkeyPatch, max_norm: float | None) -> None:
+    few, many = FlatParameters(build()), FlatParameters(build())
+    by_numpy = FlatAdam(few)
+    monkeypatch.setattr(optimiser, "MANY", 1)
+    fused = FlatAdam(many)
     for step in range(5):
         gradient = torch.randn(26, generator=torch.Generator().manual_seed(step))
-        for flat, optimiser in zip((host, device), optimisers, strict=True):
+        for flat, adam in ((few, by_numpy), (many, fused)):
             flat.gradient.copy_(gradient)
-            optimiser.step(0.1, 0.5)
-    torch.testing.assert_close(host.values, device.values, atol=1e-6, rtol=1e-6)
+            adam.step(0.1 / (step + 1), max_norm)
+    torch.testing.assert_close(few.values, many.values, atol=1e-6, rtol=1e-6)
+    state = fused.state_dict()
+    torch.testing.assert_close(state["mean"], by_numpy.state_dict()["mean"])
+    assert state["steps"] == 5
 
 
 def test_a_rate_of_0_moves_nothing() -> None:
@@ -57,11 +60,14 @@ def test_a_rate_of_0_moves_nothing() -> None:
     assert torch.equal(flat.values, before)
 
 
-def test_state_continues_bit_for_bit() -> None:
-    def advance(optimiser: FlatAdam, steps: range) -> None:
+@pytest.mark.parametrize("many", [1, optimiser.MANY], ids=["fused", "numpy"])
+def test_state_continues_bit_for_bit(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+    monkeypatch.setattr(optimiser, "MANY", many)
+
+    def advance(adam: FlatAdam, steps: range) -> None:
         for step in steps:
-            optimiser.parameters.gradient.copy_(torch.randn(26, generator=torch.Generator().manual_seed(step)))
-            optimiser.step(0.1, 0.5)
+            adam.parameters.gradient.copy_(torch.randn(26, generator=torch.Generator().manual_seed(step)))
+            adam.step(0.1, 0.5)
 
     whole, first, second = (FlatAdam(FlatParameters(build())) for _ in range(3))
     advance(whole, range(10))
