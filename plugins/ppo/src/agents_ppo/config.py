@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agents_core.learning.cloning_config import CloningConfig
 from agents_core.options import ConfigModel, NonNegativeSchedule, PositiveSchedule
 from agents_core.schedules import Schedule
 from pydantic import Field, model_validator
@@ -41,6 +42,10 @@ class PPOConfig(ConfigModel):
     )
     normalize_advantage: bool = Field(
         default=True, description="Give the advantages of each rollout mean 0 and standard deviation 1."
+    )
+
+    behavioral_cloning: CloningConfig | None = Field(
+        default=None, description="Bring the policy nearer to demonstrations after each update; null = do not."
     )
 
     @model_validator(mode="after")

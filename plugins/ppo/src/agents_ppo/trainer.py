@@ -13,6 +13,7 @@ from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.contracts.trainer import Trainer, TrainerContext
 from agents_core.generators import generator_state, set_generator_state
 from agents_core.learning.choose_gradient import choose_gradient
+from agents_core.learning.cloning import BehavioralCloning, load_cloning
 from agents_core.learning.finite import check_losses, check_weights
 from agents_core.learning.gradient import Evaluation, LossWeights
 from agents_core.learning.losses import explained_variance, normalise_advantages
@@ -51,7 +52,7 @@ class PPOTrainer(Trainer):
         }
         self._valued = [name for name, signal in self._signals.items() if not signal.strength.is_zero]
 
-        weights, actions, order = context.seed.spawn(3)
+        weights, actions, order, cloning = context.seed.spawn(4)
         self._network = ActorCritic(
             context.spec,
             context.network,
@@ -65,11 +66,18 @@ class PPOTrainer(Trainer):
         self._gradient = choose_gradient(self._network)
         self._optimiser = FlatAdam(self._network.flat)
         self._order = np.random.default_rng(order)
+        self._cloning = self._load_cloning(cloning)
 
         self._step = 0
         self._trajectories: Trajectories | None = None
         self._rollout: Batch | None = None
         self._rollout_stats: dict[str, float] = {}
+
+    def _load_cloning(self, seed: np.random.SeedSequence) -> BehavioralCloning | None:
+        section, context = self._config.behavioral_cloning, self._context
+        if section is None or context.acts_only:
+            return None
+        return load_cloning(self._network, section, self._config.batch_size, context.behavior, seed)
 
     def process(self, experience: Trajectories | Columns, step: int) -> None:
         """Evaluate rewards, values and old log-probabilities of a rollout once, and estimate its advantages."""
@@ -157,9 +165,10 @@ class PPOTrainer(Trainer):
                 if self._learning_signals:
                     collected.append(self._update_signals(rollout, rows))
         check_weights(self._network, self._network.flat.values, self._place())
+        cloned = {} if self._cloning is None else self._cloning.update(self._step, learning_rate)
         self._network.observe(self._trajectories.columns.observations)
 
-        stats = {**self._rollout_stats, **mean_stats(collected), "train/learning_rate": learning_rate}
+        stats = {**self._rollout_stats, **mean_stats(collected), **cloned, "train/learning_rate": learning_rate}
         self._rollout, self._trajectories, self._rollout_stats = None, None, {}
         return stats
 
@@ -203,6 +212,7 @@ class PPOTrainer(Trainer):
                 "actions": generator_state(self.policy.generator),
                 "order": generator_state(self._order),
             },
+            "cloning": None if self._cloning is None else self._cloning.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -212,3 +222,5 @@ class PPOTrainer(Trainer):
             signal.load_state_dict(state["signals"][name])
         set_generator_state(self.policy.generator, state["generators"]["actions"])
         set_generator_state(self._order, state["generators"]["order"])
+        if self._cloning is not None and state["cloning"] is not None:
+            self._cloning.load_state_dict(state["cloning"])
