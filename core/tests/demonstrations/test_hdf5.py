@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from agents_core.columns import Columns
 from agents_core.demonstrations import (
     DemonstrationError,
     joined,
@@ -16,8 +14,7 @@ from agents_core.demonstrations import (
     store_demonstration,
 )
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
-from agents_core.testing.demonstrations import differing_columns, random_demonstration
-from agents_core.trajectory import Trajectories
+from agents_core.testing.demonstrations import differing_columns, random_demonstration, with_columns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -86,10 +83,7 @@ def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     made = random_demonstration()
-    columns = {**made.episodes.columns.fields, "reward": np.full(len(made), np.nan, np.float32)}
-    broken = replace(
-        made, episodes=Trajectories(Columns(columns), made.episodes.lengths, made.episodes.final_observations)
-    )
+    broken = with_columns(made, {"reward": np.full(len(made), np.nan, np.float32)})
     with pytest.raises(DemonstrationError, match="reward is not finite at row 0"):
         store_demonstration(tmp_path / "expert.h5", broken)
     assert list(tmp_path.iterdir()) == []

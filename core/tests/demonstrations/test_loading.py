@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from agents_core.columns import Columns
+from agents_core.columns import Array
 from agents_core.demonstrations import (
     DemonstrationError,
     joined,
@@ -16,7 +16,7 @@ from agents_core.demonstrations import (
     store_demonstration,
 )
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
-from agents_core.testing.demonstrations import HYBRID_SPEC, differing_columns, random_demonstration
+from agents_core.testing.demonstrations import HYBRID_SPEC, differing_columns, random_demonstration, with_columns
 from agents_core.trajectory import Trajectories
 
 TWO_VECTORS = BehaviorSpec((ObservationSpec("a", (2,)), ObservationSpec("b", (2,))), ActionSpec(1))
@@ -128,17 +128,15 @@ def test_actions_outside_of_the_bounds_are_clipped_where_there_are_bounds(tmp_pa
 def test_what_no_learner_could_use_is_refused(tmp_path: Path) -> None:
     made = random_demonstration()
 
-    def changed(**columns: object) -> object:
-        fields = {**made.episodes.columns.fields, **columns}
-        episodes = Trajectories(Columns(fields), made.episodes.lengths, made.episodes.final_observations)  # type: ignore[arg-type]
+    def changed(**columns: Array) -> str:
         with pytest.raises(DemonstrationError) as raised:
-            store_demonstration(tmp_path / "expert.h5", replace(made, episodes=episodes))
+            store_demonstration(tmp_path / "expert.h5", with_columns(made, columns))
         return str(raised.value).partition("expert.h5: ")[2]
 
     reward = made.episodes.columns["reward"]
-    assert "column 'reward' is float64[] a row, expected float32[]" in str(changed(reward=reward.astype(np.float64)))
+    assert "column 'reward' is float64[] a row, expected float32[]" in changed(reward=reward.astype(np.float64))
     nothing = np.zeros(len(made), np.bool_)
-    assert "do not agree at transition 2" in str(changed(truncated=nothing))
+    assert "do not agree at transition 2" in changed(truncated=nothing)
     empty = replace(
         made,
         episodes=Trajectories(
