@@ -1,0 +1,9 @@
+"""What the kit asks of every reward signal."""
+
+from __future__ import annotations
+
+from agents_core.testing import RewardSignalConformance
+
+
+class TestCuriosity(RewardSignalConformance):
+    component = "curiosity"
