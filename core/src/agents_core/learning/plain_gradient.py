@@ -174,13 +174,13 @@ class PlainGradient(LossGradient):
         policy_gradient = self._actor.output_gradient[: self._outputs]
         value_gradient = self._critic.output_gradient[self._outputs if self._is_shared else 0 :]
 
-        # What overflows shows up in the losses.
+        # What overflows shows up in the losses and the weights, which are checked.
         with np.errstate(over="ignore", invalid="ignore"):
             policy, entropy, kl, clipped = self._policy_loss(outputs, rows, weights, policy_gradient)
             value = self._value_loss(values, rows, weights, value_gradient)
-        self._actor.backward()
-        if not self._is_shared:
-            self._critic.backward()
+            self._actor.backward()
+            if not self._is_shared:
+                self._critic.backward()
         return Losses(policy, value, entropy, kl, clipped)
 
     def _policy_loss(
