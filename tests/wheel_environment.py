@@ -47,9 +47,9 @@ class WheelEnvironment:
         """Install wheels, without what they depend on."""
         _call([*self._pip("install"), *_OFFLINE[:-1], "--no-index", *map(str, wheels)])
 
-    def uninstall(self, distribution: str) -> None:
-        """Take a distribution away again."""
-        _call([*self._pip("uninstall"), "--yes", distribution])
+    def uninstall(self, *distributions: str) -> None:
+        """Take distributions away again."""
+        _call([*self._pip("uninstall"), "--yes", *distributions])
 
     def _pip(self, command: str) -> list[str]:
         return [sys.executable, "-m", "pip", "--python", str(self.python), command, "--disable-pip-version-check"]
