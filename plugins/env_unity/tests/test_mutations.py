@@ -33,11 +33,12 @@ def mutated(whole: bytes, generator: np.random.Generator) -> bytes:
     data = bytearray(whole)
     for _ in range(generator.integers(1, 5)):
         # Half of them hit the first bytes, which say how the rest is to be read.
-        place = int(generator.integers(len(data) if generator.random() < 0.5 else min(len(data), 200)))
+        reach = len(data) if generator.random() < 0.5 else min(len(data), 200)
+        place = int(generator.integers(max(reach, 1)))
         length = int(generator.integers(1, 9))
         match generator.integers(6):
             case 0:
-                data[place] ^= 1 << int(generator.integers(8))
+                data[place : place + 1] = bytes(byte ^ 1 << length - 1 for byte in data[place : place + 1])
             case 1:
                 data[place : place + length] = generator.bytes(length)
             case 2:

@@ -27,4 +27,5 @@ def written_aside(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise DemonstrationError(f"{target}: cannot be written: {error.strerror or error}") from error
     finally:
-        aside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it was renamed, or never came to be
+            aside.unlink()
