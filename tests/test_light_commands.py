@@ -32,6 +32,8 @@ print("HEAVY", json.dumps([code or 0, heavy]))
         ["--version"],
         ["--help"],
         ["run", "--help"],
+        ["record", "--help"],
+        ["demo", "info", "--help"],
         ["plugins", "list"],
         ["plugins", "list", "--json"],
         ["config", "validate", CONFIG],
