@@ -1,4 +1,4 @@
-"""Makes the modules beside the tests importable, and what tests of installed plugins share."""
+"""Makes the modules beside the tests and those of the site importable, and what tests of installed plugins share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "docs" / "generator"))
 
 from wheel_environment import ROOT, WheelEnvironment, build_wheels
 

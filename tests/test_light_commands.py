@@ -38,6 +38,7 @@ print("HEAVY", json.dumps([code or 0, heavy]))
         ["plugins", "list", "--json"],
         ["config", "validate", CONFIG],
         ["config", "show", CONFIG],
+        ["new", "trainer", "sample"],
     ],
     ids=lambda arguments: " ".join(arguments).replace(CONFIG, "FILE"),
 )
@@ -50,7 +51,7 @@ def test_command_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> 
 
 
 GROUND = ("errors", "spec", "columns", "trajectory", "schedules", "seeding", "timers", "options", "plugin", "builtin")
-LIGHT_PACKAGES = ("registry", "contracts", "config", "experience")
+LIGHT_PACKAGES = ("registry", "contracts", "config", "experience", "demonstrations")
 
 WALK = """
 import importlib, json, pkgutil, sys

@@ -58,12 +58,17 @@ def offers(root: Path) -> Iterator[Offer]:
     """Every component in the repository, core's first."""
     yield from _of_module(builtin, Distribution("agents-core", "core", ""))
     for folder in projects(root):
-        sys.path.insert(0, str(folder / "src"))
-        try:
-            for entry_point in _read(folder)["entry-points"]["agents.plugins"].values():
-                yield from _of_module(importlib.import_module(entry_point), distribution(folder, root))
-        finally:
-            sys.path.remove(str(folder / "src"))
+        yield from offers_of(folder, root)
+
+
+def offers_of(folder: Path, root: Path) -> Iterator[Offer]:
+    """The components of one project."""
+    sys.path.insert(0, str(folder / "src"))  # examples are not installed
+    try:
+        for entry_point in _read(folder)["entry-points"]["agents.plugins"].values():
+            yield from _of_module(importlib.import_module(entry_point), distribution(folder, root))
+    finally:
+        sys.path.remove(str(folder / "src"))
 
 
 def _read(folder: Path) -> dict[str, Any]:
