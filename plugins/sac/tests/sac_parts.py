@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from agents_core.columns import Array, Batch, Columns
-from agents_core.contracts.buffer import Buffer
+from agents_core.contracts.buffer import Buffer, BufferContext
 from agents_core.contracts.environment import Actions, BehaviorSteps, Environment
 from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
 from agents_core.contracts.trainer import TrainerContext
@@ -16,6 +16,8 @@ from agents_core.experience.transitions import TransitionCollector
 from agents_core.learning.extrinsic import ExtrinsicReward
 from agents_core.learning.extrinsic_config import ExtrinsicConfig
 from agents_core.options import NetworkConfig
+from agents_core.replay.buffer import ReplayBuffer
+from agents_core.replay.config import ReplayConfig
 from agents_core.spec import BehaviorSpec
 from agents_core.timers import Timers
 from agents_sac.config import SACConfig
@@ -107,6 +109,12 @@ def make_trainer(
         make_buffer,
     )
     return SACTrainer(context)
+
+
+def replay(spec: BehaviorSpec, capacity: int = 20_000) -> Callable[[int], Buffer]:
+    """Makes core's own buffer."""
+    config = ReplayConfig(buffer_size=capacity)
+    return lambda memory_size: ReplayBuffer(BufferContext("Test", config, spec, CPU, memory_size, 1_000_000))
 
 
 def random_transitions(spec: BehaviorSpec, rows: int, seed: int = 0, *, masked: bool = False) -> Columns:
