@@ -184,3 +184,65 @@ def test_blocking_an_unknown_name_is_refused_everywhere() -> None:
         result = run(*command, "--without", "novell")
         assert result.exit_code == 2
         assert "--without novell: no plugin, distribution or component has this name. Did you mean" in result.stderr
+
+
+LOCAL_SIGNAL = """
+import torch
+
+from agents_core.contracts.reward_signal import RewardSignal
+from agents_core.options import RewardSignalConfig
+from agents_core.plugin import RewardSignalSpec, hookimpl
+from pydantic import Field
+
+
+class Config(RewardSignalConfig):
+    bonus: float = Field(default=1.0, description="Reward of each transition.")
+
+
+class Bonus(RewardSignal):
+    def __init__(self, context):
+        self.strength, self.gamma = context.config.strength, context.config.gamma
+        self.bonus = context.config.bonus
+
+    def evaluate(self, batch):
+        return torch.full((len(batch),), self.bonus, dtype=torch.float32)
+
+
+@hookimpl
+def agents_reward_signals():
+    return [
+        RewardSignalSpec(name="bonus", summary="A bonus", config="local_bonus:Config", factory="local_bonus:Bonus")
+    ]
+"""
+
+
+def test_check_runs_the_conformance_kit_on_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "local_bonus.py").write_text(LOCAL_SIGNAL)
+    monkeypatch.chdir(tmp_path)
+    good = run("check", "local_bonus.py")
+    assert good.exit_code == 0, good.stdout
+    assert "  ok    reward signal 'bonus': rewards are float32 one a row on the device" in good.stdout
+    assert "  ok    reward signal 'bonus': a spawned process computes the same" in good.stdout
+    assert "  skip  reward signal 'bonus': the readme shows a config that is valid: " in good.stdout
+
+    bad = run("check", "local_bonus.py", "--set", "bonus=.nan")
+    assert bad.exit_code == 0, "NaN is no option"
+    assert "give it options with --set KEY=VALUE (bonus: " in bad.stdout
+
+    (tmp_path / "local_bonus.py").write_text(LOCAL_SIGNAL.replace("float32", "float64"))
+    bad = run("check", "local_bonus.py")
+    assert bad.exit_code == 2
+    assert bad.stdout.count("  FAIL  ") == 1
+    assert "  expected: torch.float32 [64] on cpu" in bad.stdout
+    assert "        Mend: end with `.float()`" in bad.stdout
+
+
+def test_check_takes_options_and_refuses_those_of_nobody() -> None:
+    skipped = run("check", "novelty")
+    assert "  skip  reward signal 'novelty': behaves: give it options with --set KEY=VALUE (demo: " in skipped.stdout
+    wrong = run("check", "novelty", "--set", "lenght=3")
+    assert wrong.exit_code == 2
+    assert "--set lenght: nothing that 'novelty' means has such an option" in wrong.stderr
+    tried = run("check", "novelty", "--set", "demo=x")
+    assert tried.exit_code == 2
+    assert "the factory returns a RewardSignal" in tried.stdout or "it raises" in tried.stdout

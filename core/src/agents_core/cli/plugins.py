@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -92,29 +93,25 @@ def _meant_components(record: PluginRecord, name: str) -> list[Component]:
 
 @plugins.command("check")
 @click.argument("name")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="An option of what is checked.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @plugin_options
-def check_plugins(registry: Registry, name: str, as_json: bool) -> None:
-    """Whether a plugin keeps to the rules: light imports, specs that resolve, strict and described configs.
+def check_plugins(registry: Registry, name: str, settings: tuple[str, ...], as_json: bool) -> None:
+    """Whether a plugin keeps to the rules: light imports, strict and described options, and the contract of its kind.
 
-    Exit code 2 if anything is not in order.
+    NAME is a component, plugin or distribution, or a file such as my_signal.py. What it offers is made and run, by the
+    checks of `agents_core.testing`. Exit code 2 if anything is not in order.
     """
-    from agents_core.registry.conformance import check_plugin
+    from agents_core.cli.plugin_checks import check_all, checks_document, find_checked, print_checks
 
-    results = [(record, list(check_plugin(record))) for record in registry.find_records(name)]
-    failed = sum(check.problem is not None for _, checks in results for check in checks)
+    results = check_all(registry, find_checked(registry, name), name, settings)
     if as_json:
-        documents = [
-            {**plugin_document(record), "checks": [{"name": check.name, "problem": check.problem} for check in checks]}
-            for record, checks in results
+        documents: list[dict[str, Any]] = [
+            {**plugin_document(record), "checks": checks_document(checks)} for record, checks in results
         ]
+        failed = sum(check["problem"] is not None for document in documents for check in document["checks"])
         click.echo(json.dumps({"plugins": documents, "failed": failed}, indent=2, ensure_ascii=False))
     else:
-        for record, checks in results:
-            click.echo(f"{record.label}: plugin '{record.name}'")
-            for check in checks:
-                click.echo(
-                    f"  ok    {check.name}" if check.problem is None else f"  FAIL  {check.name}: {check.problem}"
-                )
+        failed = print_checks(results)
     if failed:
         raise click.exceptions.Exit(UserError.exit_code)

@@ -33,10 +33,18 @@ print("\\n" + json.dumps([name for name in heavy if name in sys.modules and name
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was checked; `problem` is None where it is in order."""
+    """One thing that was checked.
+
+    Attributes:
+        problem: None where it is in order.
+        skipped: Why it was not checked.
+        advice: What the check is for, and how to mend the problem.
+    """
 
     name: str
     problem: str | None
+    skipped: str | None = None
+    advice: str | None = None
 
 
 def check_plugin(record: PluginRecord) -> Iterator[Check]:
@@ -45,7 +53,8 @@ def check_plugin(record: PluginRecord) -> Iterator[Check]:
     if not record.is_usable:
         return
     yield from _check_requirement(record)
-    yield _run("hooks and configs import nothing heavy", lambda: _check_light_import(record))
+    if record.distribution is not None:  # a local plugin may have everything in one file
+        yield _run("hooks and configs import nothing heavy", lambda: _check_light_import(record))
     for component in record.components:
         yield _run(f"{component.title}: config", partial(_check_config, component))
         yield _run(f"{component.title}: factory", partial(_check_factory, component))

@@ -30,13 +30,14 @@ from agents_core.testing.conformance.readme import check_readme, read_readme
 from agents_core.testing.conformance.spawned import call, call_in_fresh_process
 
 PACKAGING = (
+    "test_replaced_checks_have_a_reason",
     "test_importing_hooks_and_options_is_light",
     "test_names_in_the_spec_lead_somewhere",
     "test_unknown_options_are_refused",
     "test_options_are_described",
     "test_the_requirement_on_core_is_bounded",
 )
-"""Checks that `agents_core.registry.conformance` makes of a whole plugin too."""
+"""Checks that `agents_core.registry.conformance` makes of a whole plugin too, or that are of the test itself."""
 
 
 class ComponentConformance(Checks):
@@ -58,8 +59,15 @@ class ComponentConformance(Checks):
         """The folder of the test, which relative paths start from."""
         try:
             return Path(inspect.getfile(cls)).resolve().parent
-        except (TypeError, OSError):  # made on the fly
+        except (TypeError, OSError):  # made by `of`
             return Path.cwd()
+
+    @classmethod
+    def of(cls, registry: Registry, component: Component, config: Mapping[str, object]) -> type[ComponentConformance]:
+        """A subclass for a component that was found already."""
+        made = type(f"{component.name} conformance", (cls,), {"component": component.name, "config": config})
+        _FOUND[made] = registry, component
+        return made
 
     @classmethod
     def registry(cls) -> Registry:
@@ -109,6 +117,8 @@ class ComponentConformance(Checks):
         Mend: keep `plugin.py` to `agents_core.plugin`, `config.py` to pydantic and `agents_core.options`; import the
         rest in the module that `factory` names.
         """
+        if self.found().distribution is None:
+            skip("a plugin that is not packaged may have everything in one file")
         modules = (self.record().module, self.found().spec.config.partition(":")[0])
         heavy = _heavy_modules(modules)
         require(

@@ -38,7 +38,7 @@ class LearningChecks(TrainerChecks):
 
     probe_config: ClassVar[Mapping[str, object]] = MappingProxyType({})
     probe_network: ClassVar[Mapping[str, object]] = MappingProxyType({"hidden_units": 32})
-    probe_steps: ClassVar[int] = 10_000
+    probe_steps: ClassVar[int] = 30_000
 
     def test_it_learns_which_action_pays(self) -> None:
         """One observation, one decision, the reward is the action: the policy follows the advantage.
