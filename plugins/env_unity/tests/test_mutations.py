@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agents_core.demonstrations import DemonstrationError, read_demonstrations
+from agents_core.registry import load_registry
 
 ROOT = Path(__file__).resolve().parents[3]
 MADE = [
@@ -32,8 +33,8 @@ def mutated(whole: bytes, generator: np.random.Generator) -> bytes:
     """The file after one to four accidents."""
     data = bytearray(whole)
     for _ in range(generator.integers(1, 5)):
-        # Half of them hit the first bytes, which say how the rest is to be read.
-        reach = len(data) if generator.random() < 0.5 else min(len(data), 200)
+        # A quarter of them hit the first bytes, which say how the rest is to be read.
+        reach = len(data) if generator.random() < 0.75 else min(len(data), 200)
         place = int(generator.integers(max(reach, 1)))
         length = int(generator.integers(1, 9))
         match generator.integers(6):
@@ -59,7 +60,7 @@ def mutated(whole: bytes, generator: np.random.Generator) -> bytes:
     ids=["made", "recorded"],
 )
 def test_every_mutation_is_read_or_refused(files: list[Path], tmp_path: Path) -> None:
-    generator = np.random.default_rng(6)
+    generator, registry = np.random.default_rng(6), load_registry()
     wholes = [file.read_bytes() for file in files]
     read, messages = 0, []
     slowest = 0.0
@@ -68,7 +69,7 @@ def test_every_mutation_is_read_or_refused(files: list[Path], tmp_path: Path) ->
         mutation.write_bytes(mutated(wholes[number % len(wholes)], generator))
         began = time.perf_counter()
         try:
-            read_demonstrations(mutation)
+            read_demonstrations(mutation, registry=registry)
             read += 1
         except DemonstrationError as error:
             messages.append(str(error))
