@@ -1,0 +1,1 @@
+"""Generative adversarial imitation learning for agents."""
