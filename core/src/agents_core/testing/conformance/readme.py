@@ -22,7 +22,10 @@ from agents_core.registry.names import words
 from agents_core.testing.conformance.checks import require
 
 _BLOCK = re.compile(r"^```ya?ml[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_SHARED_KEYS: Mapping[Kind, frozenset[str]] = {"environment": frozenset({"num_envs", "workers"})}
+_SHARED_KEYS: Mapping[Kind, frozenset[str]] = {
+    "environment": frozenset({"num_envs", "workers"}),
+    "trainer": frozenset({"buffer"}),
+}
 """What core reads of a section itself."""
 
 
