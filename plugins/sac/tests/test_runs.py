@@ -1,0 +1,106 @@
+"""Whole runs: resumed ones end with the weights of uninterrupted ones, which do not depend on the workers either."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import agents_core
+import numpy as np
+import pytest
+from agents_core.training.run_options import RunResult
+from safetensors.numpy import load_file
+
+MEMORY = {"size": 8, "sequence_length": 8, "burn_in": 2}
+
+
+def experiment(toy: dict[str, Any], max_steps: int = 960, **trainer: Any) -> dict[str, Any]:
+    """A small experiment on a toy environment, saved every 480 steps."""
+    memory = trainer.pop("memory", None)
+    signals = trainer.pop("signals", {})
+    return {
+        "plugins": ["agents_core.testing.plugin"],
+        "environment": {"type": "toy", "agents": 4, **toy},
+        "behaviors": {
+            "*": {
+                "max_steps": max_steps,
+                "summary_freq": 240,
+                "network": {"hidden_units": 16, "num_layers": 1, "normalize": True, "memory": memory},
+                "trainer": {
+                    "type": "sac",
+                    "batch_size": 16,
+                    "steps_per_update": 4,
+                    "buffer_init_steps": 100,
+                    "buffer": {"type": "replay", "buffer_size": 300},
+                    **trainer,
+                },
+                "reward_signals": {"extrinsic": {"gamma": 0.9, "normalize": True}, **signals},
+            }
+        },
+        "checkpoints": {"interval": 480, "exact": True},
+        "evaluation": {"interval": 480, "episodes": 2},
+        "stats": {"jsonl": {}},
+    }
+
+
+def run(experiment: dict[str, Any], results: Path, run_id: str, **options: Any) -> RunResult:
+    return agents_core.train(experiment, results=results, run_id=run_id, **options)
+
+
+def weights(result: RunResult) -> dict[str, np.ndarray]:
+    """Every array of the last checkpoint: policy, critics, targets, temperature, optimisers."""
+    (behavior,) = [path for path in (result.directory / "checkpoints").iterdir() if path.is_dir()]
+    folder = behavior / (behavior / "last").read_text().strip()
+    files = {name: load_file(folder / f"{name}.safetensors") for name in ("policy", "trainer")}
+    return {f"{file}.{name}": array for file, arrays in files.items() for name, array in arrays.items()}
+
+
+def assert_equal_weights(first: RunResult, second: RunResult) -> None:
+    one, two = weights(first), weights(second)
+    assert one.keys() == two.keys()
+    for part in ("critics", "targets", "temperature", "optimisers"):
+        assert any(part in name for name in one), part
+    for name, array in one.items():
+        np.testing.assert_array_equal(array, two[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("toy", "options"),
+    [
+        ({"id": "simple1d", "action": "continuous"}, {}),
+        ({"id": "masked_hybrid"}, {"buffer": {"type": "prioritized", "buffer_size": 300, "beta": 0.5}}),
+        ({"id": "simple1d"}, {"n_step": 3}),
+        ({"id": "remembered_cue"}, {"memory": MEMORY}),
+        ({"id": "simple1d"}, {"signals": {"curiosity": {}, "rnd": {}}, "reward_signal_steps_per_update": 12}),
+    ],
+    ids=["continuous", "hybrid-prioritized", "discrete-steps", "memory", "signals"],
+)
+def test_an_exact_run_that_is_resumed_ends_with_the_weights_of_one_that_is_not(
+    tmp_path: Path, toy: dict[str, Any], options: dict[str, Any]
+) -> None:
+    whole = run(experiment(toy, **options), tmp_path, "whole")
+    run(experiment(toy, max_steps=480, **options), tmp_path, "cut")
+    resumed = run(experiment(toy, **options), tmp_path, "cut", resume=True, overrides=["behaviors.*.max_steps=960"])
+    assert_equal_weights(whole, resumed)
+
+
+def test_without_saved_transitions_a_resumed_run_starts_with_an_empty_buffer_and_owes_no_updates(
+    tmp_path: Path,
+) -> None:
+    plain = experiment({"id": "simple1d"})
+    plain["checkpoints"]["exact"] = False
+    run(plain | {"behaviors": experiment({"id": "simple1d"}, max_steps=480)["behaviors"]}, tmp_path, "run")
+    resumed = run(plain, tmp_path, "run", resume=True, overrides=["behaviors.*.max_steps=960"])
+    (totals,) = resumed.behaviors.values()
+    assert totals["steps"] == 960
+
+
+@pytest.mark.parametrize("toy", [{"id": "masked_hybrid"}, {"id": "ragged", "groups": True, "image": True}])
+def test_weights_are_the_same_inline_and_in_processes(tmp_path: Path, toy: dict[str, Any]) -> None:
+    runs = []
+    for workers in ("inline", "process"):
+        environment = {**toy, "num_envs": 2, "workers": {"type": workers}}
+        described = experiment(environment, max_steps=480)
+        described["checkpoints"]["exact"] = False
+        runs.append(run(described, tmp_path, workers))
+    assert_equal_weights(*runs)
