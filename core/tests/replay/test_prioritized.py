@@ -8,6 +8,7 @@ import torch
 from agents_core.contracts.buffer import BufferContext
 from agents_core.errors import NonFiniteError
 from agents_core.replay.config import PrioritizedReplayConfig
+from agents_core.replay.linked_rows import ring_size
 from agents_core.replay.prioritized import LEAST, PrioritizedReplayBuffer
 from agents_core.replay.sum_tree import SumTree
 from agents_core.schedules import Schedule
@@ -32,14 +33,25 @@ def fill(buffer: PrioritizedReplayBuffer, count: int, world: World | None = None
 
 
 def set_errors(buffer: PrioritizedReplayBuffer, errors: np.ndarray) -> None:
+    """Tell the errors of the oldest transitions."""
     buffer.sample(1, np.random.default_rng(0))
-    buffer.update_priorities(torch.arange(len(errors)), torch.from_numpy(errors.astype(np.float32)))
+    buffer.update_priorities(
+        torch.from_numpy(rows_of(buffer)[: len(errors)]), torch.from_numpy(errors.astype(np.float32))
+    )
+
+
+def rows_of(buffer: PrioritizedReplayBuffer) -> np.ndarray:
+    """Row of each transition, the oldest first."""
+    return np.array(buffer.stored) % ring_size(buffer.capacity)
 
 
 def counts_of(buffer: PrioritizedReplayBuffer, batches: int = 400, size: int = 50) -> np.ndarray:
+    """How often each transition was sampled, the oldest first."""
     rng = np.random.default_rng(11)
     rows = np.concatenate([buffer.sample(size, rng)["row"].numpy() for _ in range(batches)])
-    return np.bincount(rows, minlength=len(buffer))
+    counts = np.bincount(rows, minlength=ring_size(buffer.capacity))
+    assert counts.sum() == counts[rows_of(buffer)].sum()
+    return counts[rows_of(buffer)]
 
 
 @settings(max_examples=200, deadline=None)
@@ -97,7 +109,7 @@ def test_beta_follows_its_schedule_over_the_transitions_added() -> None:
         fill(buffer, 20, world)
         set_errors(buffer, np.where(np.arange(20) < 10, 1.0, 4.0))
         batch = buffer.sample(200, np.random.default_rng(added))
-        rare = batch["weight"][batch["row"] >= 10].unique().numpy()
+        rare = batch["weight"][np.isin(batch["row"], rows_of(buffer)[10:])].unique().numpy()
         np.testing.assert_allclose(rare, (1.0 / 4.0) ** beta, rtol=1e-4)
 
 
@@ -113,15 +125,15 @@ def test_new_transitions_have_the_highest_priority_that_there_was() -> None:
     assert counts[20] / counts.sum() == pytest.approx(8.0 / 18.0, rel=0.03)
 
 
-def test_errors_of_rows_that_were_overwritten_meanwhile_count_for_nobody() -> None:
+def test_errors_of_rows_that_hold_other_transitions_now_count_for_nobody() -> None:
     buffer = make_prioritized(10, alpha=1.0)
     world = World(SMALL_SPEC, masked=False)
     fill(buffer, 10, world)
     buffer.sample(1, np.random.default_rng(0))
     fill(buffer, 3, world)
-    buffer.update_priorities(torch.arange(10), torch.full((10,), 1e-3))
+    buffer.update_priorities(torch.arange(20), torch.full((20,), 1e-3))
     counts = counts_of(buffer)
-    assert counts[:3].sum() / counts.sum() == pytest.approx(3 / 3.007, rel=0.01)
+    assert counts[7:].sum() / counts.sum() == pytest.approx(3 / 3.007, rel=0.01)
 
 
 def test_an_error_that_is_not_finite_is_refused() -> None:

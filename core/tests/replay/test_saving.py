@@ -329,4 +329,4 @@ def test_memory_that_is_not_there_is_refused_before_it_is_taken(monkeypatch: pyt
     fits = int(message.split("at most ")[1].split()[0])
     assert len(make_buffer(fits)) == 0
     with pytest.raises(UserError):
-        make_buffer(fits + fits // 10)
+        make_buffer(fits + 1)

@@ -35,6 +35,33 @@ class LastTransitions:
         is_known = self.ids[places] == ids
         return np.where(is_known, self.numbers[places], NONE), np.where(is_known, self.episodes[places], NONE)
 
+    def find_before(
+        self, ids: Int64s, episodes: Int64s, ended: npt.NDArray[np.bool_], numbers: Int64s
+    ) -> tuple[Int64s, Int64s, Int64s]:
+        """The transition that each of some new ones follows in its episode.
+
+        Args:
+            ids: Agents of the new transitions; those of one agent in the order of time.
+            episodes: Their episodes.
+            ended: Whether the episode ended with them.
+            numbers: Their numbers.
+
+        Returns:
+            Number of the transition before each, `NONE` where there is none; place of the first and of the last new one
+            of each agent, by agent.
+        """
+        count = len(ids)
+        order = np.argsort(ids, kind="stable")
+        is_first = np.ones(count, np.bool_)
+        is_first[1:] = ids[order[1:]] != ids[order[:-1]]
+        firsts, lasts = order[is_first], order[np.append(is_first[1:], True)]
+        before, before_episodes = np.full(count, NONE), np.full(count, NONE)
+        before[order[1:]] = np.where(ended[order[:-1]], NONE, numbers[order[:-1]])
+        before_episodes[order[1:]] = episodes[order[:-1]]
+        before[firsts], before_episodes[firsts] = self.find(ids[firsts])
+        before[before_episodes != episodes] = NONE
+        return before, firsts, lasts
+
     def go_on(self, ids: Int64s, numbers: Int64s) -> None:
         """Known agents did something more in the same episodes."""
         self.numbers[np.searchsorted(self.ids, ids)] = numbers

@@ -15,7 +15,7 @@ from agents_core.replay.agents import NONE
 from agents_core.replay.config import ReplayConfig
 from agents_core.replay.free_memory import check_memory
 from agents_core.replay.layout import bytes_per_row, usual_fields
-from agents_core.replay.linked_rows import LinkedRows
+from agents_core.replay.linked_rows import LinkedRows, ring_size
 from agents_core.replay.saved_rows import check_piece, export_rows, find_predecessors, import_rows, shifted, trimmed
 
 Int64s = npt.NDArray[np.int64]
@@ -31,16 +31,15 @@ class ReplayBuffer(Buffer):
     """
 
     def __init__(self, context: BufferContext[ConfigT]) -> None:
-        capacity = context.config.buffer_size
-        beyond = min(capacity, max(64, capacity // 16))
+        capacity = self.capacity = context.config.buffer_size
         fields = usual_fields(context.spec, context.memory_size)
-        check_memory(context.behavior, capacity, bytes_per_row(fields.values()) + 8, capacity + beyond)
+        row_bytes = bytes_per_row(fields.values())
+        check_memory(context.behavior, capacity, lambda size: (ring_size(size) + _beyond(size)) * row_bytes)
         self.is_saved = context.config.save_replay_buffer
         self.compression = context.config.compression
         self._device = context.device
-        self._beyond = beyond
         self._usual_fields = fields
-        self._rows = LinkedRows(capacity, beyond, fields)
+        self._rows = LinkedRows(capacity, _beyond(capacity), fields)
         self._shift = 0  # What to add to the numbers of `_rows`.
         self._predecessors = (NONE, np.empty(0, np.int64))  # As of how many transitions.
 
@@ -55,30 +54,30 @@ class ReplayBuffer(Buffer):
         return self._batch(rows, weight)
 
     def sample_sequences(self, count: int, length: int, generator: np.random.Generator) -> Batch:
+        self._rows.note()
         starts, weight = self._draw(count, generator)
         rows = np.empty((length, count), np.int64)
         is_valid = np.ones((length, count), np.bool_)
         rows[0] = starts
         for step in range(1, length):
             successor = self._rows.successor[rows[step - 1]]
-            is_valid[step] = is_valid[step - 1] & (successor < self._rows.capacity)
+            is_valid[step] = is_valid[step - 1] & self._rows.are_transitions(successor)
             rows[step] = np.where(is_valid[step], successor, rows[step - 1])
         repeated = None if weight is None else np.repeat(weight, length)
         return self._batch(rows.T.reshape(-1), repeated, is_valid.T.reshape(-1))
 
     def _draw(self, count: int, generator: np.random.Generator) -> tuple[Int64s, Float32s | None]:
         """Rows of transitions, and importance weights where not all are equally likely."""
-        return generator.integers(0, len(self._rows), count), None
+        rows = self._rows
+        kept = len(rows)
+        numbers = (generator.random(count) * kept).astype(np.int64)  # Half as long as `integers` takes.
+        numbers += rows.total - kept
+        return rows.rows_of(numbers), None
 
     def _batch(self, rows: Int64s, weight: Float32s | None, is_valid: npt.NDArray[np.bool_] | None = None) -> Batch:
-        store, device = self._rows.store, self._device
-        gathered = store.gather(rows, self._rows.successor[rows], device)
-        fields: dict[str, Any] = {}
-        for name in self._rows.names:
-            fields[name] = gathered[name]
-            follower = store.fields[name].follower
-            if follower:
-                fields[follower] = gathered[follower]
+        self._rows.note()
+        linked, device = self._rows, self._device
+        fields: dict[str, Any] = {**linked.store.gather(rows, linked.successor[rows], linked.names, device)}
         for name, values in (("row", rows), ("weight", weight), ("is_valid", is_valid)):
             if values is not None:
                 fields[name] = torch.from_numpy(values).to(device)
@@ -104,7 +103,7 @@ class ReplayBuffer(Buffer):
 
     def restore(self, pieces: Iterable[tuple[range, Mapping[str, Array]]], rest: Mapping[str, Any]) -> None:
         start, stop = rest["stored"]
-        rows = self._rows = LinkedRows(self._rows.capacity, self._beyond, self._usual_fields)
+        rows = self._rows = LinkedRows(self.capacity, _beyond(self.capacity), self._usual_fields)
         oldest, shift = max(start, stop - rows.capacity), rest["shift"]
         # In the same places as before, unless the buffer was smaller and began to drop transitions.
         self._shift = shift if oldest - shift == max(0, stop - shift - rows.capacity) else oldest
@@ -125,3 +124,8 @@ class ReplayBuffer(Buffer):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         rest = state["rest"]
         self.restore([(range(*rest["stored"]), state["rows"])], rest)
+
+
+def _beyond(capacity: int) -> int:
+    """Rows for final observations at the start: enough for episodes of 16 steps; more are made for shorter ones."""
+    return min(capacity, max(64, capacity // 16))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from agents_core.errors import UserError
@@ -53,26 +54,30 @@ def _free_on_windows() -> int | None:
     return int(status.free)
 
 
-def check_memory(behavior: str, buffer_size: int, row_bytes: int, rows: int) -> None:
+def check_memory(behavior: str, buffer_size: int, bytes_of: Callable[[int], int]) -> None:
     """Refuse a buffer that does not fit into memory.
 
     Args:
         behavior: Whose buffer, for the message.
         buffer_size: Transitions that it keeps.
-        row_bytes: Memory of each row.
-        rows: How many it has for that.
+        bytes_of: Memory that a buffer of some size needs.
 
     Raises:
-        UserError: Its rows need more than what is free.
+        UserError: It needs more than what is free.
     """
     free = free_memory()
-    needed = rows * row_bytes
-    if free is not None and needed > free:
-        raise UserError(
-            f"behaviors.{behavior}.trainer.buffer.buffer_size: {buffer_size} transitions need "
-            f"{written_bytes(needed)} ({needed} bytes) of memory and {written_bytes(free)} ({free} bytes) are free; "
-            f"at most {max(1, buffer_size * free // needed)} would fit. Set a smaller buffer_size."
-        )
+    needed = bytes_of(buffer_size)
+    if free is None or needed <= free:
+        return
+    fits, too_many = 0, buffer_size
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        fits, too_many = (middle, too_many) if bytes_of(middle) <= free else (fits, middle)
+    raise UserError(
+        f"behaviors.{behavior}.trainer.buffer.buffer_size: {buffer_size} transitions need "
+        f"{written_bytes(needed)} ({needed} bytes) of memory and {written_bytes(free)} ({free} bytes) are free; "
+        f"at most {fits} would fit. Set a smaller buffer_size."
+    )
 
 
 def written_bytes(count: int) -> str:

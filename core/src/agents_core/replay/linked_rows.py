@@ -1,9 +1,10 @@
 """Rows of transitions in which every observation is stored once.
 
-Transitions are numbered in the order in which they come; number k lies in row k mod capacity. A row holds what the
-agent saw, did and got. What it saw next is in the row that `successor` names: that of its next transition or, as long
-as there is none, a row beyond the capacity. There the observation after an agent's newest transition waits, and the
-final one of an episode stays.
+Transitions are numbered in the order in which they come; number k lies in row k mod `ring`. A row holds what the agent
+saw, did and got. What it saw next is in the row that `successor` names: that of its next transition or, as long as
+there is none, one that is no transition. That is a row beyond the ring, where the final observation of an episode
+stays; or, where the same agents act again and again, the row ahead where their next transition is going to be, so that
+most observations are written once only. The ring is somewhat larger than the capacity for that.
 """
 
 from __future__ import annotations
@@ -18,30 +19,34 @@ from agents_core.columns import Array
 from agents_core.replay.agents import NONE, LastTransitions
 from agents_core.replay.free_rows import FreeRows
 from agents_core.replay.layout import Field, RowStore, fields_of
+from agents_core.replay.writing import FieldWriter
 
 Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 NOT_KEPT = ("action.raw", "log_prob", "tick", "group_id", "memory.critic")
 """Fields that only on-policy learning needs."""
 
+AHEAD = 512
+"""Most rows that the ring is larger than the capacity."""
+
 _WHO = ("agent_id", "episode_id")
 _ENDED = ("terminated", "truncated")
-_SCAN = 512
-"""Rows that are looked through at once for rows beyond the capacity that become free."""
+_SCAN = 2048
+"""Rows that are looked through at once for rows beyond the ring that become free."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Steady:
-    """The transitions added last, where the next ones may be of the same agents in the same episodes.
+    """Agents that act together again and again, and have just done so; what they saw then is in the rows ahead.
 
     Attributes:
-        size: How many, each of another agent.
+        size: How many.
         who: int64[size, 2], `agent_id` and `episode_id`.
         agents: `agent_id` as bytes.
         episodes: `episode_id` as bytes.
         nobody: `terminated` and `truncated` of nobody, as bytes.
-        waiting_rows: Rows beyond the capacity that hold what they saw next.
-        waiting: The same as a slice where possible.
+        noted: Transitions from this number on have no agent, end and successor in their row yet; see `note`.
     """
 
     size: int
@@ -49,8 +54,7 @@ class _Steady:
     agents: bytes
     episodes: bytes
     nobody: bytes
-    waiting_rows: Int64s
-    waiting: slice | Int64s
+    noted: int
 
 
 class LinkedRows:
@@ -58,26 +62,28 @@ class LinkedRows:
 
     Args:
         capacity: Transitions to keep.
-        beyond: Rows for observations that no later transition holds; more are made when they do not suffice.
+        beyond: Rows beyond the ring; more are made when they do not suffice.
         fields: Fields that transitions are likely to have; others are made room for when they come.
 
     Attributes:
-        store: The rows; those from `capacity` on are no transitions.
-        successor: int64[capacity], where the next observation of each transition is.
+        ring: Rows for transitions.
+        store: The rows; those from `ring` on are no transitions.
         total: Transitions taken in so far.
         names: Fields that transitions had so far, without those of the next row.
+        agents: What each agent did last, up to date after `settle`.
+        free: Rows beyond the ring that nothing is in.
     """
 
     def __init__(self, capacity: int, beyond: int, fields: Mapping[str, Field]) -> None:
         self.capacity = capacity
-        self.store = RowStore(fields, capacity + beyond)
-        self.successor: Int64s = np.zeros(capacity, np.int64)
+        self.ring = ring_size(capacity)
+        self.store = RowStore({"successor": Field((), np.dtype(np.int64)), **fields}, self.ring + beyond)
         self.total = 0
         self.names: tuple[str, ...] = ()
         self.agents = LastTransitions()
-        self.free = FreeRows(capacity, beyond)
+        self.free = FreeRows(self.ring, beyond)
         self._steady: _Steady | None = None
-        self._owned_from = 0  # Transitions before this number have no row beyond the capacity.
+        self._owned_from = 0  # Transitions before this number have no row beyond the ring.
         self._field_count = 0
         self._list_writes()
 
@@ -85,78 +91,109 @@ class LinkedRows:
         return min(self.total, self.capacity)
 
     @property
+    def successor(self) -> Int64s:
+        """int64[rows], where the next observation of each transition is, up to date after `note`."""
+        return self._successor
+
+    def rows_of(self, numbers: Int64s) -> Int64s:
+        """Where transitions are."""
+        return numbers % self.ring
+
+    def are_transitions(self, rows: Int64s) -> Bools:
+        """Whether rows are transitions that are kept."""
+        kept: Bools = (rows < self.ring) & ((self.total - 1 - rows) % self.ring < len(self))
+        return kept
+
+    @property
     def is_linked(self) -> bool:
         """Whether it is known of every transition where its next observation is."""
-        return bool((self.successor[np.arange(self.total - len(self), self.total) % self.capacity] >= 0).all())
+        return bool((self._successor[self.rows_of(np.arange(self.total - len(self), self.total))] >= 0).all())
 
     def start_at(self, number: int) -> None:
-        """Let the first transition of an empty buffer have another number than 0."""
+        """Let the first transition of empty rows have another number than 0."""
         self.total = self._owned_from = number
 
     def add(self, fields: Mapping[str, Array], count: int) -> None:
         """Take in transitions; those of one agent are in the order of time."""
         steady = self._steady
-        first = self.total % self.capacity
         if (
             steady is not None
             and steady.size == count
-            and first + count <= self.capacity
             and len(fields) == self._field_count
             and fields["agent_id"].tobytes() == steady.agents
             and fields["episode_id"].tobytes() == steady.episodes
             and fields["terminated"].tobytes() == steady.nobody
             and fields["truncated"].tobytes() == steady.nobody
         ):
-            if self.total + count - self.capacity > self._owned_from:
-                self._free_before(self.total + count - self.capacity)
-            try:
-                self._add_steadily(fields, steady, first, first + count)
-                return
-            except KeyError:  # As many fields as last time, but others.
-                self._field_count = NONE
+            first = self.total % self.ring
+            stop = first + count
+            ahead = stop % self.ring
+            if ahead + count <= self.ring:
+                try:
+                    self._add_steadily(fields, first, stop, ahead, ahead + count)
+                    return
+                except KeyError:  # As many fields as last time, but others.
+                    self._field_count = NONE
         if count:
             self.settle()
             self._add_any(self._completed(fields, count), count)
 
-    def settle(self) -> None:
-        """Bring `agents` up to date."""
-        if self._steady is not None:
-            self.agents.go_on(self._steady.who[:, 0], np.arange(self.total - self._steady.size, self.total))
-            self._steady = None
+    def note(self) -> None:
+        """Write down what `add` put off: agents, ends and successors of those that act together again and again."""
+        steady = self._steady
+        if steady is None or steady.noted == self.total:
+            return
+        first = max(steady.noted, self.total - (self.capacity // steady.size + 1) * steady.size)
+        while first < self.total:
+            start = first % self.ring
+            count = min(self.total - first, (self.ring - start) // steady.size * steady.size)
+            rows = slice(start, start + count)
+            self._successor[rows] = self.rows_of(np.arange(first, first + count) + steady.size)
+            self._who[rows] = steady.who if count == steady.size else np.tile(steady.who, (count // steady.size, 1))
+            self._ended[rows] = False
+            first += count
+        steady.noted = self.total
 
-    def _add_steadily(self, fields: Mapping[str, Array], steady: _Steady, first: int, stop: int) -> None:
+    def settle(self) -> None:
+        """Bring `agents` up to date, and what was seen last to rows beyond the ring: other agents may come now."""
+        steady = self._steady
+        if steady is None:
+            return
+        self.note()
+        numbers = np.arange(self.total - steady.size, self.total)
+        self.agents.go_on(steady.who[:, 0], numbers)
+        self._steady = None
+        rows = self.rows_of(numbers)
+        beyond = self.take_beyond(steady.size)
+        for _, _, column in self._followed_writes:
+            column[beyond] = column[self._successor[rows]]
+        self._successor[rows] = beyond
+        self._owned_from = min(self._owned_from, int(numbers[0]))
+
+    def _add_steadily(self, fields: Mapping[str, Array], first: int, stop: int, ahead: int, end: int) -> None:
         """One more transition of each agent of those added last; no episode ended."""
-        for name, column in self._own_writes:
-            column[first:stop] = fields[name]
-        waiting = steady.waiting
-        for name, follower, column in self._followed_writes:
-            column[first:stop] = fields[name]
-            column[waiting] = fields[follower]
-        self._who[first:stop] = steady.who
-        self._ended[first:stop] = False
-        successor = self.successor
-        if steady.size == 1:
-            successor[first - 1] = first
-            successor[first] = steady.waiting_rows[0]
+        if stop - first == 1:
+            self._own.write_one(fields, first)
+            self._ahead.write_one(fields, ahead)
         else:
-            before = (first or self.capacity) - steady.size
-            successor[before : before + steady.size] = np.arange(first, stop)
-            successor[first:stop] = steady.waiting_rows
-        self.total += steady.size
+            self._own.write(fields, first, stop)
+            self._ahead.write(fields, ahead, end)
+        self.total += stop - first
+        if self.total - self.capacity > self._owned_from:
+            self.note()
+            self._free_before(self.total - self.capacity)
 
     def _add_any(self, fields: Mapping[str, Array], count: int) -> None:
         """Transitions of any agents, in pieces that do not wrap around."""
         done = 0
         while done < count:
-            first = self.total % self.capacity
-            piece = min(count - done, self.capacity - first)
+            first = self.total % self.ring
+            piece = min(count - done, self.capacity, self.ring - first)
             part = fields if piece == count else {name: array[done : done + piece] for name, array in fields.items()}
-            self._add_piece(part, first, piece)
+            self._add_piece(part, first, piece, is_all=piece == count)
             done += piece
-        if piece == count and 2 * count <= self.capacity:
-            self._steady = self._steadiness(fields, count)
 
-    def _add_piece(self, fields: Mapping[str, Array], first: int, count: int) -> None:
+    def _add_piece(self, fields: Mapping[str, Array], first: int, count: int, *, is_all: bool) -> None:
         oldest = max(0, self.total + count - self.capacity)
         self._free_before(oldest)
         for name in self.names:
@@ -164,67 +201,52 @@ class LinkedRows:
         ids, episodes = fields["agent_id"], fields["episode_id"]
         ended = fields["terminated"] | fields["truncated"]
         numbers = np.arange(self.total, self.total + count)
-        order = np.argsort(ids, kind="stable")
-        is_first = np.ones(count, np.bool_)
-        is_first[1:] = ids[order[1:]] != ids[order[:-1]]
-        firsts, lasts = order[is_first], order[np.append(is_first[1:], True)]
+        before, firsts, lasts = self.agents.find_before(ids, episodes, ended, numbers)
+        before[before < oldest] = NONE
 
-        before, before_episode = np.full(count, NONE), np.full(count, NONE)
-        before[order[1:]] = np.where(ended[order[:-1]], NONE, numbers[order[:-1]])
-        before_episode[order[1:]] = episodes[order[:-1]]
-        before[firsts], before_episode[firsts] = self.agents.find(ids[firsts])
-        before[(before < oldest) | (before_episode != episodes)] = NONE
-        self._link(numbers, before, fields)
+        ahead = (first + count) % self.ring
+        room = min(self.ring - self.capacity, self.ring - ahead)
+        is_steady = is_all and count <= room and len(firsts) == count and not ended.any()
+        self._link(numbers, before, fields, np.arange(ahead, ahead + count) if is_steady else None)
         self.agents.replace(ids[firsts], np.where(ended[lasts], NONE, numbers[lasts]), episodes[lasts], oldest)
         self.total += count
+        if is_steady:
+            who = self._who[first : first + count].copy()
+            self._steady = _Steady(count, who, ids.tobytes(), episodes.tobytes(), bytes(count), self.total)
 
-    def _link(self, numbers: Int64s, before: Int64s, fields: Mapping[str, Array]) -> None:
-        """Let transitions `numbers` follow those of `before`, and find room for what the last of each agent saw."""
-        rows = numbers % self.capacity
+    def _link(self, numbers: Int64s, before: Int64s, fields: Mapping[str, Array], ahead: Int64s | None) -> None:
+        """Let transitions `numbers` follow those of `before`; what the last of each agent saw goes ahead or beyond."""
+        rows = self.rows_of(numbers)
         follows = before != NONE
         before = before[follows]
         is_earlier = before < numbers[0]
-        before_rows = before % self.capacity
-        self.free.give_back(self.successor[before_rows[is_earlier]])
-        self.successor[before_rows] = rows[follows]
+        before_rows = self.rows_of(before)
+        self.free.give_back(self._successor[before_rows[is_earlier]])
+        self._successor[before_rows] = rows[follows]
         is_last = np.ones(len(numbers), np.bool_)
         is_last[before[~is_earlier] - numbers[0]] = False
         last = np.flatnonzero(is_last)
-        waiting = self.take_beyond(len(last))
-        self.successor[rows[last]] = waiting
+        waiting = self.take_beyond(len(last)) if ahead is None else ahead
+        self._successor[rows[last]] = waiting
         for _, follower, column in self._followed_writes:
             column[waiting] = fields[follower][last]
 
-    def _steadiness(self, fields: Mapping[str, Array], count: int) -> _Steady | None:
-        """What to expect next after one piece was added; None where other agents or episodes will come."""
-        ids = fields["agent_id"]
-        nobody = bytes(count)
-        if any(fields[name].tobytes() != nobody for name in ("terminated", "truncated")):
-            return None
-        if len(np.unique(ids)) < count:
-            return None
-        start = (self.total - count) % self.capacity
-        rows = self.successor[start : start + count].copy()
-        waiting = slice(int(rows[0]), int(rows[0]) + count) if (np.diff(rows) == 1).all() else rows
-        who = self._who[start : start + count].copy()
-        return _Steady(count, who, ids.tobytes(), fields["episode_id"].tobytes(), nobody, rows, waiting)
-
     def take_beyond(self, count: int) -> Int64s:
-        """Free rows beyond the capacity."""
+        """Free rows beyond the ring."""
         if count > len(self.free):
-            more = max(count, self.store.rows - self.capacity)
+            more = max(count, self.store.rows - self.ring)
             self.store = self.store.with_rows(self.store.rows + more)
             self.free.extend(more)
             self._list_writes()
         return self.free.take(count)
 
     def _free_before(self, oldest: int) -> None:
-        """Free the rows beyond the capacity of transitions that are about to be overwritten."""
+        """Free the rows beyond the ring of transitions that are dropped."""
         if oldest <= self._owned_from:
             return
-        successor = self.successor[np.arange(self._owned_from, oldest) % self.capacity]
-        self.free.give_back(successor[successor >= self.capacity])
-        ahead = self.successor[np.arange(oldest, min(oldest + _SCAN, self.total)) % self.capacity] >= self.capacity
+        successor = self._successor[self.rows_of(np.arange(self._owned_from, oldest))]
+        self.free.give_back(successor[successor >= self.ring])
+        ahead = self._successor[self.rows_of(np.arange(oldest, min(oldest + _SCAN, self.total)))] >= self.ring
         self._owned_from = oldest + (int(ahead.argmax()) if ahead.any() else len(ahead))
 
     def _completed(self, fields: Mapping[str, Array], count: int) -> Mapping[str, Array]:
@@ -251,14 +273,22 @@ class LinkedRows:
             absent = self.store.fields[name].absent
             if self.total and absent:
                 self.store.columns[name][...] = absent
-        names = {*self.names, *new}
-        self.names = tuple(name for name in self.store.fields if name in names)
+        had = {*self.names, *new}
+        self.names = tuple(name for name in self.store.fields if name in had)
         self._list_writes()
 
     def _list_writes(self) -> None:
         """Where `add` writes which field."""
         columns, followed = self.store.columns, self.store.followed
+        self._successor = columns["successor"]
         self._who = self.store.side_by_side(_WHO)
         self._ended = self.store.side_by_side(_ENDED)
-        self._own_writes = [(name, columns[name]) for name in self.names if name not in {*followed, *_WHO, *_ENDED}]
         self._followed_writes = [(name, followed[name], columns[name]) for name in self.names if name in followed]
+        self._ahead = FieldWriter(self.store, {follower: name for name, follower, _ in self._followed_writes})
+        noted = {*followed, *_WHO, *_ENDED}
+        self._own = FieldWriter(self.store, {name: name for name in self.names if name not in noted})
+
+
+def ring_size(capacity: int) -> int:
+    """Rows of the ring."""
+    return capacity + min(capacity, AHEAD)

@@ -33,13 +33,13 @@ class PrioritizedReplayBuffer(ReplayBuffer):
         self._alpha = context.config.alpha
         self._beta = context.config.beta
         self._max_steps = context.max_steps
-        self._priorities: Float32s = np.zeros(self._rows.capacity, np.float32)
-        self._tree = SumTree(self._rows.capacity)
+        self._priorities: Float32s = np.zeros(self._rows.ring, np.float32)
+        self._tree = SumTree(self._rows.ring)
         self._highest = 1.0
         self._known = 0  # Transitions from this number on are new and have no priority yet.
 
     def update_priorities(self, rows: torch.Tensor, errors: torch.Tensor) -> None:
-        """Tell the errors of sampled rows; rows that were overwritten since the last sample are left out.
+        """Tell the errors of sampled rows; rows that were dropped since the last sample are left out.
 
         Raises:
             NonFiniteError: An error is NaN or infinite.
@@ -48,7 +48,8 @@ class PrioritizedReplayBuffer(ReplayBuffer):
         priorities = errors.detach().cpu().numpy().astype(np.float32) + np.float32(LEAST)
         if not np.isfinite(priorities).all():
             raise NonFiniteError("an error that a priority is to follow is not finite")
-        is_same = (places - self._known) % self._rows.capacity >= self._rows.total - self._known
+        age = (self._rows.total - 1 - places) % self._rows.ring
+        is_same = (age >= self._rows.total - self._known) & (age < len(self))
         self._set(places[is_same], priorities[is_same])
         self._highest = max(self._highest, float(priorities.max(initial=0.0)))
 
@@ -58,11 +59,15 @@ class PrioritizedReplayBuffer(ReplayBuffer):
 
     def _admit_new(self) -> None:
         """Give transitions that were added since the last time the highest priority."""
-        first = max(self._known, self._rows.total - self._rows.capacity)
-        if first < self._rows.total:
-            places = np.arange(first, self._rows.total) % self._rows.capacity
-            self._set(places, np.full(len(places), self._highest, np.float32))
-        self._known = self._rows.total
+        rows = self._rows
+        if self._known == rows.total:
+            return
+        oldest = rows.total - len(rows)
+        dropped = rows.rows_of(np.arange(max(0, self._known - rows.capacity, rows.total - rows.ring), oldest))
+        self._tree[dropped] = 0.0
+        new = rows.rows_of(np.arange(max(self._known, oldest), rows.total))
+        self._set(new, np.full(len(new), self._highest, np.float32))
+        self._known = rows.total
 
     def _draw(self, count: int, generator: np.random.Generator) -> tuple[Int64s, Float32s | None]:
         self._admit_new()
@@ -74,14 +79,14 @@ class PrioritizedReplayBuffer(ReplayBuffer):
 
     def export_rest(self) -> dict[str, Any]:
         self._admit_new()
-        places = np.arange(self._rows.total - len(self), self._rows.total) % self._rows.capacity
+        places = self._rows.rows_of(np.arange(self._rows.total - len(self), self._rows.total))
         return {**super().export_rest(), "priorities": self._priorities[places], "highest": self._highest}
 
     def restore(self, pieces: Iterable[tuple[range, Mapping[str, Array]]], rest: Mapping[str, Any]) -> None:
         super().restore(pieces, rest)
-        self._tree = SumTree(self._rows.capacity)
+        self._tree = SumTree(self._rows.ring)
         self._known = self._rows.total
         self._highest = rest["highest"]
         if len(self):
-            places = np.arange(self._rows.total - len(self), self._rows.total) % self._rows.capacity
+            places = self._rows.rows_of(np.arange(self._rows.total - len(self), self._rows.total))
             self._set(places, rest["priorities"][-len(self) :])

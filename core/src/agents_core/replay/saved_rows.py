@@ -34,12 +34,12 @@ def export_rows(rows: LinkedRows, first: int, last: int, predecessors: Int64s) -
         last: Number after the last.
         predecessors: As `find_predecessors` gives them.
     """
-    start = first % rows.capacity
-    is_together = start + last - first <= rows.capacity
-    places = slice(start, start + last - first) if is_together else np.arange(first, last) % rows.capacity
+    start = first % rows.ring
+    is_together = start + last - first <= rows.ring
+    places = slice(start, start + last - first) if is_together else rows.rows_of(np.arange(first, last))
     columns = rows.store.columns
     successor = rows.successor[places]
-    ends = np.flatnonzero(successor >= rows.capacity)
+    ends = np.flatnonzero(~rows.are_transitions(successor))
     piece = {name: columns[name][places] for name in rows.names}
     piece[PREDECESSOR] = predecessors[places]
     piece[END_NUMBER] = ends + first
@@ -50,11 +50,12 @@ def export_rows(rows: LinkedRows, first: int, last: int, predecessors: Int64s) -
 
 
 def find_predecessors(rows: LinkedRows) -> Int64s:
-    """int64[capacity], number of the transition that each row follows."""
+    """int64[ring], number of the transition that each row follows."""
+    rows.note()
     numbers = np.arange(rows.total - len(rows), rows.total)
-    successor = rows.successor[numbers % rows.capacity]
-    is_followed = successor < rows.capacity
-    predecessors = np.full(rows.capacity, NONE)
+    successor = rows.successor[rows.rows_of(numbers)]
+    is_followed = rows.are_transitions(successor)
+    predecessors = np.full(rows.ring, NONE)
     predecessors[successor[is_followed]] = numbers[is_followed]
     return predecessors
 
@@ -88,21 +89,21 @@ def import_rows(rows: LinkedRows, piece: Mapping[str, Array], oldest: int) -> No
     rows.admit(filter(_is_field, piece), piece)
     count = len(piece[PREDECESSOR])
     numbers = np.arange(rows.total, rows.total + count)
-    places = numbers % rows.capacity
+    places = rows.rows_of(numbers)
     for name in rows.names:
         rows.store.columns[name][places] = piece[name] if name in piece else rows.store.fields[name].absent
     rows.successor[places] = NONE
 
     before = piece[PREDECESSOR]
     follows = before >= oldest
-    before_places = before[follows] % rows.capacity
+    before_places = rows.rows_of(before[follows])
     waiting = rows.successor[before_places]
-    rows.free.give_back(waiting[waiting >= rows.capacity])
+    rows.free.give_back(waiting[waiting >= rows.ring])
     rows.successor[before_places] = places[follows]
 
     ends = piece[END_NUMBER]
     beyond = rows.take_beyond(len(ends))
-    rows.successor[ends % rows.capacity] = beyond
+    rows.successor[rows.rows_of(ends)] = beyond
     for name in rows.store.followed:
         if name in rows.names:
             end = f"{END}{name}"
