@@ -161,9 +161,9 @@ def test_targets_are_those_that_the_options_say() -> None:
     action = ActionSpec(3, (4, 2))
     options = make_trainer(BehaviorSpec(SEEN, action))._config
     temperature = Temperature(action, options, CPU)
-    expected = [-3, 0.2 * np.log(4), 0.2 * np.log(2)]
+    expected = [-3, 0.5 * np.log(4), 0.5 * np.log(2)]
     np.testing.assert_allclose(temperature.targets(None), expected, rtol=1e-6)
     mask = torch.tensor([[True, True, False, False, True, False]])
-    np.testing.assert_allclose(temperature.targets(mask), [[-3, 0.2 * np.log(2), 0]], rtol=1e-6)
+    np.testing.assert_allclose(temperature.targets(mask), [[-3, 0.5 * np.log(2), 0]], rtol=1e-6)
     given = Temperature(action, options.model_copy(update={"target_entropy": 1.5}), CPU)
     assert given.targets(None)[0].item() == 1.5

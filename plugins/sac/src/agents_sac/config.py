@@ -31,7 +31,7 @@ class SACConfig(ConfigModel):
         description="Entropy of continuous actions that their temperature steers to; null = -1 for each dimension.",
     )
     discrete_target_entropy: float = Field(
-        default=0.2,
+        default=0.5,
         ge=0,
         le=1,
         description="Entropy of a discrete branch that its temperature steers to, as a part of the largest possible.",
