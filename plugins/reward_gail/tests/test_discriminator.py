@@ -55,7 +55,7 @@ def penalty_by_hand(made: Discriminator, between: Doubles, nudge: Doubles | floa
         there[:, column] += step
         back[:, column] -= step
         slopes[:, column] = (by_hand(made, there, nudge=nudge) - by_hand(made, back, nudge=nudge)) / (2 * step)
-    return float(((np.sqrt((slopes**2).sum(axis=1) + 1e-7) - 1) ** 2).mean()), slopes
+    return float((np.maximum(np.sqrt((slopes**2).sum(axis=1) + 1e-7) - 1, 0) ** 2).mean()), slopes
 
 
 def sides(rows: int = 6) -> tuple[Doubles, Doubles]:

@@ -89,9 +89,10 @@ class Discriminator(nn.Module):
         return Judgement(LIMIT * torch.tanh(self.score(hidden)[:, 0] / LIMIT), information)
 
     def slope_penalty(self, expert: Inputs, policy: Inputs, mix: Tensor) -> Tensor:
-        """Mean over rows of (|∇ logit| - 1)² between rows of both sides (Gulrajani et al. 2017): a scalar.
+        """Mean over rows of max(|∇ logit| - 1, 0)² between rows of both sides (Gulrajani et al. 2017): a scalar.
 
-        The gradient is that with respect to everything that is seen, all observations and the action together.
+        The gradient is that with respect to everything that is seen, all observations and the action together. Slopes
+        below 1 cost nothing: else a discriminator that begins with the wrong sign could not get past a slope of 0.
 
         Args:
             expert, policy: n rows each.
@@ -104,7 +105,7 @@ class Discriminator(nn.Module):
         logits = self.judge(tuple(between)).logits
         slopes = torch.autograd.grad(logits.sum(), between, create_graph=True)
         squares = torch.stack([slope.flatten(1).square().sum(dim=1) for slope in slopes]).sum(dim=0)
-        return ((squares + _SLOPE_EPSILON).sqrt() - 1).square().mean()
+        return ((squares + _SLOPE_EPSILON).sqrt() - 1).clamp(min=0).square().mean()
 
 
 def cross_entropy(expert: Tensor, policy: Tensor) -> Tensor:

@@ -63,7 +63,7 @@ class GAILReward(RewardSignal):
         elif config.reward == "positive" and terminations:
             _log.warning(
                 "reward signal %r: %d of the expert's %d episodes end by themselves, but a reward that is always "
-                "positive pays for living on; set `absorbing: true`, or `reward: centered`",
+                "positive pays for living on; set `absorbing: true`",
                 self._context.name,
                 terminations,
                 len(demonstration.episodes.lengths),
