@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -15,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
+import torch
 import yaml
 from pydantic import ValidationError
 
@@ -26,6 +26,7 @@ from agents_core.registry.conformance import imported_heavy_modules
 from agents_core.registry.names import CORE_DISTRIBUTION, describe
 from agents_core.registry.requirements import core_requirements, has_upper_bound
 from agents_core.testing.conformance.checks import Checks, require, skip
+from agents_core.testing.conformance.isolation import global_seed
 from agents_core.testing.conformance.readme import check_readme, read_readme
 from agents_core.testing.conformance.spawned import call, call_in_fresh_process
 
@@ -96,16 +97,14 @@ class ComponentConformance(Checks):
         return model.model_validate({**cls.config, **changes}, context={"directory": cls.directory()})
 
     def setup_method(self) -> None:
-        """One thread for torch, so that small networks do not wait for a busy machine."""
-        torch = sys.modules.get("torch")
-        self._threads = torch.get_num_threads() if torch is not None else 0
-        if torch is not None:
-            torch.set_num_threads(1)
+        """Global generators seeded alike, and one thread for torch: small networks do not wait for a busy machine."""
+        self._isolation = global_seed(0)
+        self._isolation.__enter__()
+        torch.set_num_threads(1)
 
     def teardown_method(self) -> None:
-        """As many threads as before."""
-        if self._threads:
-            sys.modules["torch"].set_num_threads(self._threads)
+        """Everything as it was before."""
+        self._isolation.__exit__(None, None, None)
 
     def spawned(self) -> tuple[str, tuple[object, ...]]:
         """A function, `module:name`, and its arguments: what is to give the same here and in a spawned process."""

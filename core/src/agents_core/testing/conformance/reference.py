@@ -10,12 +10,13 @@ import numpy.typing as npt
 import torch
 from pydantic import Field
 
-from agents_core.columns import Columns
+from agents_core.columns import Batch, Columns
+from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.contracts.trainer import Trainer, TrainerContext
 from agents_core.generators import generator_state, set_generator_state
 from agents_core.learning.choose_gradient import choose_gradient
 from agents_core.learning.finite import check_losses, check_weights
-from agents_core.learning.gradient import LossWeights
+from agents_core.learning.gradient import Evaluation, LossWeights
 from agents_core.learning.losses import normalise_advantages
 from agents_core.learning.optimiser import FlatAdam
 from agents_core.learning.returns import generalised_advantages
@@ -29,6 +30,7 @@ from agents_core.trajectory import Trajectories
 
 Floats = npt.NDArray[np.floating]
 
+_LAMBDA = 0.95
 _WEIGHTS = LossWeights(epsilon=0.2, beta=0.01, value_coefficient=0.5, value_clip_range=None)
 
 
@@ -78,43 +80,56 @@ class ReferenceTrainer(Trainer):
         fields: dict[str, Floats] = {}
         stats: dict[str, float] = {}
         for name, signal in self.signals.items():
-            signal.observe(batch)
-            raw = signal_rewards(name, signal, batch, self.place())
+            raw = self.rewards(name, signal, batch)
             strength = signal.strength.value(self.step, self.context.max_steps)
             fields[f"rewards.{name}"] = raw * np.float32(strength)
             stats |= {f"reward/{name}/raw": float(raw.mean()), f"reward/{name}/scaled": float(raw.mean()) * strength}
         evaluation = self.gradient.evaluate(rollout, batch)
         advantage = np.zeros(len(rollout))
-        terminated = rollout.columns["terminated"][rollout.last_rows]
         for head, name in enumerate(self.valued):
-            signal, values = self.signals[name], evaluation.values[:, head]
-            own = generalised_advantages(
-                fields[f"rewards.{name}"],
-                values,
-                rollout.lengths,
-                evaluation.final_values[:, head],
-                terminated & (not signal.ignores_termination),
-                signal.gamma,
-                0.95,
-            )
+            own = self.advantages(self.signals[name], fields[f"rewards.{name}"], evaluation, head)
+            values = evaluation.values[:, head]
             fields |= {f"values.{name}": values, f"returns.{name}": own + values}
             advantage += own
         fields |= {"log_prob": evaluation.log_prob, "advantage": normalise_advantages(advantage), **evaluation.fields}
-        self.gradient.load(learned := extend_batch(batch, fields, self.context.device), self.valued)
+        collected = self.learn(extend_batch(batch, fields, self.context.device))
+        check_weights(self.network, self.network.flat.values, self.place())
+        self.network.observe(rollout.columns.observations)
+        self.rollout = None
+        return {**stats, **mean_stats(collected), "train/learning_rate": self.config.learning_rate}
+
+    def rewards(self, name: str, signal: RewardSignal, batch: Batch) -> npt.NDArray[np.float32]:
+        """What a signal gives for each row, before its strength."""
+        signal.observe(batch)
+        return signal_rewards(name, signal, batch, self.place())
+
+    def advantages(self, signal: RewardSignal, rewards: Floats, evaluation: Evaluation, head: int) -> Floats:
+        """Generalised advantages of one signal's rewards."""
+        rollout = self.rollout
+        assert rollout is not None
+        terminated = rollout.columns["terminated"][rollout.last_rows] & (not signal.ignores_termination)
+        values, final_values = evaluation.values[:, head], evaluation.final_values[:, head]
+        return generalised_advantages(rewards, values, rollout.lengths, final_values, terminated, signal.gamma, _LAMBDA)
+
+    def learn(self, rollout: Batch) -> list[Mapping[str, float]]:
+        """Some passes over the rows; statistics of each minibatch."""
+        self.gradient.load(rollout, self.valued)
         collected: list[Mapping[str, float]] = []
         for _ in range(self.config.epochs):
             for rows in self.gradient.minibatches(len(rollout), self.config.batch_size, self.order):
                 losses = self.gradient.compute(rows, _WEIGHTS).stats()
                 check_losses(losses, self.place())
                 self.optimiser.step(self.config.learning_rate, 0.5)
-                collected.append(losses)
-                minibatch = learned.take(torch.from_numpy(rows).to(self.context.device))
-                for name, signal in self.signals.items():
-                    collected.append({f"reward/{name}/{key}": value for key, value in signal.update(minibatch).items()})
-        check_weights(self.network, self.network.flat.values, self.place())
-        self.network.observe(rollout.columns.observations)
-        self.rollout = None
-        return {**stats, **mean_stats(collected), "train/learning_rate": self.config.learning_rate}
+                collected += [losses, self.update_signals(rollout.take(torch.from_numpy(rows)))]
+        return collected
+
+    def update_signals(self, minibatch: Batch) -> dict[str, float]:
+        """Train the signals; their statistics."""
+        return {
+            f"reward/{name}/{key}": value
+            for name, signal in self.signals.items()
+            for key, value in signal.update(minibatch).items()
+        }
 
     def place(self) -> str:
         """Where an error happened."""

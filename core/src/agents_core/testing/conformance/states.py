@@ -34,7 +34,7 @@ def difference(first: Any, second: Any, path: str = "") -> str | None:
         return next(
             (found for key in first if (found := difference(first[key], second[key], f"{path}[{key!r}]"))), None
         )
-    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple) and len(first) == len(second):
         pairs = enumerate(zip(first, second, strict=True))
         return next((found for place, pair in pairs if (found := difference(*pair, f"{path}[{place}]"))), None)
     if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):

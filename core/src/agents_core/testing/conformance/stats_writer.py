@@ -58,7 +58,7 @@ class StatsWriterConformance(ComponentConformance):
         """
         with self.opened() as writer:
             for step in (100, 200, 300):
-                writer.write("Runner", step, step / 50, STATS)
+                writer.write("Runner", step, step / 50, dict(STATS))
                 writer.write("Catcher?team=1", step, step / 50, {"rollout/mean_return": -1.0, "eval/mean_return": 2.0})
             writer.write("Late", 300, 6.0, {})
 
@@ -79,9 +79,9 @@ class StatsWriterConformance(ComponentConformance):
         with self.opened(quiet=False) as writer:
             writer.progress("Runner", 1, {"time/steps_per_second": 1000.0})
             for step in range(2, 50):
-                writer.progress("Runner", step, _PROGRESS)
-            writer.write("Runner", 50, 1.0, STATS)
-            writer.progress("Runner", 51, _PROGRESS)
+                writer.progress("Runner", step, dict(_PROGRESS))
+            writer.write("Runner", 50, 1.0, dict(STATS))
+            writer.progress("Runner", 51, dict(_PROGRESS))
 
     def test_any_name_is_taken(self) -> None:
         """Behaviors and statistics have the names that people give them, in any script.
@@ -91,7 +91,7 @@ class StatsWriterConformance(ComponentConformance):
         with self.opened() as writer:
             for name in ("Läufer?team=0", "走者", "a b/c:d", "🏃"):
                 writer.write(name, 1, 0.5, {**STATS, "env/größe": 1.0, "env/a key": 2.0})
-                writer.progress(name, 2, _PROGRESS)
+                writer.progress(name, 2, dict(_PROGRESS))
             writer.text("Überschrift", "Zeile eins\n二行目 🏃\n")
 
     def test_a_number_that_is_not_finite_is_taken_or_named(self) -> None:
@@ -108,7 +108,7 @@ class StatsWriterConformance(ComponentConformance):
                     require("odd_loss" in str(error), rule, describe(error), "a message with 'train/odd_loss'")
                 except Exception as error:
                     require(False, rule, describe(error), "a ValueError")
-            writer.write("Runner", 2, 1.0, STATS)
+            writer.write("Runner", 2, 1.0, dict(STATS))
 
     def test_closing_twice_is_allowed(self) -> None:
         """A run that fails closes its writers again.
@@ -116,7 +116,7 @@ class StatsWriterConformance(ComponentConformance):
         Mend: remember that it is closed.
         """
         with self.opened() as writer:
-            writer.write("Runner", 1, 0.5, STATS)
+            writer.write("Runner", 1, 0.5, dict(STATS))
             writer.close()
             try:
                 writer.close()
@@ -140,7 +140,7 @@ class StatsWriterConformance(ComponentConformance):
             for resumed_at in ({}, {"Runner": 100}, {"Runner": 150}):
                 writer = self.make(directory, resumed_at=resumed_at)
                 for step in (100, 200):
-                    writer.write("Runner", step, step / 50, STATS)
+                    writer.write("Runner", step, step / 50, dict(STATS))
                 writer.close()
 
     def test_it_stays_in_the_run_directory(self) -> None:
@@ -152,7 +152,7 @@ class StatsWriterConformance(ComponentConformance):
             places = (Path.cwd(), directory.parent, directory.parent.parent)
             before = [_content(place) for place in places]
             writer = self.make(directory)
-            writer.write("Runner", 1, 0.5, STATS)
+            writer.write("Runner", 1, 0.5, dict(STATS))
             writer.text("note", "text")
             writer.close()
             new = [
@@ -170,8 +170,8 @@ class StatsWriterConformance(ComponentConformance):
         screen = io.StringIO()
         with self.run_directory() as directory, contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
             writer = self.make(directory, quiet=True)
-            writer.progress("Runner", 1, _PROGRESS)
-            writer.write("Runner", 1, 0.5, STATS)
+            writer.progress("Runner", 1, dict(_PROGRESS))
+            writer.write("Runner", 1, 0.5, dict(STATS))
             writer.text("note", "text")
             writer.close()
         require(not screen.getvalue(), "with `quiet` nothing is printed", repr(screen.getvalue())[:200], "nothing")
@@ -196,7 +196,7 @@ class StatsWriterConformance(ComponentConformance):
         with global_seed(0):
             before = read(GENERATORS)
             with self.opened() as writer:
-                writer.write("Runner", 1, 0.5, STATS)
+                writer.write("Runner", 1, 0.5, dict(STATS))
             after = read(GENERATORS)
         used = [name for name in before if before[name] != after[name]]
         require(not used, "global generators are not used", f"drawn from: {', '.join(used)}", "none")

@@ -8,7 +8,7 @@ import torch
 from agents_core.columns import Columns
 from agents_core.registry.names import describe
 from agents_core.schedules import Schedule
-from agents_core.testing.conformance.checks import require
+from agents_core.testing.conformance.checks import ConformanceError, require
 from agents_core.testing.conformance.isolation import global_seed
 from agents_core.testing.conformance.reward_signals.harness import (
     SignalChecks,
@@ -41,7 +41,7 @@ class ValueChecks(SignalChecks):
                     signal.evaluate(batch)
                     signal.update(batch)
             except Exception as error:
-                raise type(error)(f"{title}: {rule}\n  found:    {describe(error)}") from error
+                raise ConformanceError(f"{title}: {rule}\n  found:    {describe(error)}") from error
 
     def test_rewards_are_float32_one_a_row_on_the_device(self) -> None:
         """`evaluate` gives a tensor float32[n], where the batch is.
@@ -101,12 +101,11 @@ class ValueChecks(SignalChecks):
             rule = f"{title}: `observe`, `evaluate` and `update` read only columns of the contract"
             try:
                 signal = self.observed(spec, seen)
-                rewards = numbers(signal.evaluate(sampled))
+                rewards, with_others = (numbers(signal.evaluate(each)) for each in (sampled, batch))
                 signal.update(sampled)
             except KeyError as error:
                 require(False, rule, f"{error}", ", ".join(sampled))
                 raise
-            with_others = numbers(self.observed(spec, batch).evaluate(batch))
             require_near(f"{title}: without further columns, rewards are the same", rewards, with_others)
 
     def test_one_row_is_enough(self) -> None:

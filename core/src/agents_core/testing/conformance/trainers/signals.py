@@ -60,6 +60,7 @@ class SignalUseChecks(TrainerChecks):
         """
         for title, toy in self.trials():
             self._need_rewards()
+            self.need_repeats()
             silent = RecordingSignal(reward=123.0, strength=0.0)
             states = []
             for beside in ({}, {"silent": silent}):
@@ -71,10 +72,12 @@ class SignalUseChecks(TrainerChecks):
             changed = difference(states[0], states[1])
             rule = f"{title}: at strength 0, the policy is that of a run without the signal"
             require(changed is None, rule, changed, "bit-identical weights")
-            used = bool(silent.observed) and silent.evaluations > 0 and silent.updates > 0
-            rule = f"{title}: at strength 0, a signal is evaluated, trained and logged all the same"
-            found = f"{len(silent.observed)} rows, {silent.evaluations} evaluations, {silent.updates} updates"
-            require(used and any("reward/silent/raw" in stats for stats in driver.stats), rule, found, "all of it")
+            used = silent.evaluations > 0
+            rule = f"{title}: at strength 0, a signal is evaluated and logged all the same"
+            found = f"{silent.evaluations} evaluations, {', '.join(sorted(driver.stats[-1]))}"
+            require(
+                used and any("reward/silent/raw" in stats for stats in driver.stats), rule, found, "reward/silent/raw"
+            )
 
     def test_states_of_signals_are_kept(self) -> None:
         """What signals have learned is part of the trainer's state.
