@@ -18,8 +18,19 @@ HOOKS = """
                         factory="agents_fake.parts:make", quickstart="agents_fake:quickstart.yaml"),
             TrainerSpec(name="other", summary="Learns otherwise", config="agents_fake.config:OtherConfig",
                         factory="agents_fake.parts:make"),
+            TrainerSpec(name="sampler", summary="Learns from a buffer", config="agents_fake.config:SamplerConfig",
+                        factory="agents_fake.parts:make", buffer="ring"),
             TrainerSpec(name="clone", summary="Learns offline", config="agents_fake.config:CloneConfig",
                         factory="agents_fake.parts:make", offline=True),
+        ]
+
+    @hookimpl
+    def agents_buffers():
+        return [
+            BufferSpec(name="ring", summary="Forgets the oldest", config="agents_fake.config:RingConfig",
+                       factory="agents_fake.parts:make"),
+            BufferSpec(name="heap", summary="Forgets nothing", config="agents_fake.config:HeapConfig",
+                       factory="agents_fake.parts:make"),
         ]
 
     @hookimpl
@@ -79,6 +90,15 @@ CONFIG = """
 
     class OtherConfig(ConfigModel):
         tau: float = Field(default=0.005, gt=0, le=1, description="Speed of the target.")
+
+    class SamplerConfig(ConfigModel):
+        tau: float = Field(default=0.005, gt=0, le=1, description="Speed of the target.")
+
+    class RingConfig(ConfigModel):
+        slots: int = Field(default=100, ge=1, description="Transitions that are kept.")
+
+    class HeapConfig(ConfigModel):
+        pass
 
     class CloneConfig(ConfigModel):
         demo_path: DataPath | list[DataPath] = Field(description="Demonstrations.")

@@ -197,12 +197,12 @@ BAD: dict[str, tuple[str, list[str]]] = {
         HEAD + 'behaviors: {"*": {trainer: {type: lerner}}}\n',
         [
             "2:35: behaviors.*.trainer.type: no installed plugin provides trainer 'lerner'. Did you mean 'learner' "
-            "(agents-fake)? Installed trainers: clone, learner, other…"
+            "(agents-fake)? Installed trainers: clone, learner, other, sampler…"
         ],
     ),
     "a trainer that is not named": (
         HEAD + 'behaviors: {"*": {trainer: {tau: 1}}}\n',
-        ["2:19: behaviors.*.trainer.type: missing; expected the name of a trainer; installed: clone, learner, other"],
+        ["2:19: behaviors.*.trainer.type: missing; expected the name of a trainer; installed: clone, learner, other, sampler"],
     ),
     "unknown reward signal": (
         TRAINER + "clip: no\n    reward_signals: {noveltie: {}}\n",
