@@ -36,14 +36,14 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "misspelt key of the network": (
         HEAD + 'behaviors:\n  "*":\n    network: {hidden_unit: 5}\n    trainer: {type: learner}\n',
         [
-            "4:15: behaviors.*.network.hidden_unit: unknown key; allowed keys: activation, encoders, hidden_units, "
+            "4:15: behaviors.*.network.hidden_unit: unknown key; allowed keys: activation, conditioning, encoders, hidden_units, "
             "initialization, memory, normalize, num_layers, shared, squash, std; did you mean 'hidden_units'?"
         ],
     ),
     "misspelt key of the encoders": (
         HEAD + 'behaviors:\n  "*":\n    network: {encoder: {}}\n    trainer: {type: learner}\n',
         [
-            "4:15: behaviors.*.network.encoder: unknown key; allowed keys: activation, encoders, hidden_units, "
+            "4:15: behaviors.*.network.encoder: unknown key; allowed keys: activation, conditioning, encoders, hidden_units, "
             "initialization, memory, normalize, num_layers, shared, squash, std; did you mean 'encoders'?"
         ],
     ),
@@ -202,7 +202,10 @@ BAD: dict[str, tuple[str, list[str]]] = {
     ),
     "a trainer that is not named": (
         HEAD + 'behaviors: {"*": {trainer: {tau: 1}}}\n',
-        ["2:19: behaviors.*.trainer.type: missing; expected the name of a trainer; installed: clone, learner, other, sampler"],
+        [
+            "2:19: behaviors.*.trainer.type: missing; expected the name of a trainer; "
+            "installed: clone, learner, other, sampler"
+        ],
     ),
     "unknown reward signal": (
         TRAINER + "clip: no\n    reward_signals: {noveltie: {}}\n",
