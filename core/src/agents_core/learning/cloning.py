@@ -42,11 +42,6 @@ class Cloner:
         self._optimiser = FlatAdam(network.flat)
         self._rows_to_refresh = 0
 
-    def refresh(self) -> None:
-        """Bring up to date what depends on weights that others have changed; after each pass it happens anyway."""
-        self._rows.refresh()
-        self._rows_to_refresh = len(self._rows)
-
     def train(
         self, rows: int, learning_rate: float, place: str, max_norm: float | None = None
     ) -> tuple[dict[str, float], int]:
@@ -67,7 +62,8 @@ class Cloner:
         collected, trained = [], 0
         while trained < rows:
             if self._rows_to_refresh <= 0:
-                self.refresh()
+                self._rows.refresh()
+                self._rows_to_refresh = len(self._rows)
             units = self._sampler.sample(self._units)
             error = self._rows.error(units)
             loss = error.loss.mean()
@@ -145,7 +141,6 @@ class BehavioralCloning:
         if not strength:
             return stats
         place = f"behavior {self._behavior!r}, step {step}, behavioral_cloning"
-        self._cloner.refresh()
         passes = [
             self._cloner.train(self._rows_of_pass, strength * learning_rate, place)[0]
             for _ in range(self._config.num_epoch)

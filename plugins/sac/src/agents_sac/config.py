@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from agents_core.learning.cloning_config import CloningConfig
 from agents_core.options import ConfigModel, PositiveSchedule
 from agents_core.schedules import Schedule
 from pydantic import Field
+
+
+class SACCloningConfig(CloningConfig):
+    """As `CloningConfig`, for a trainer with many small updates."""
+
+    samples_per_update: int = Field(
+        default=1, ge=0, description="Demonstrated transitions of each pass, at least a minibatch; 0 = all of them."
+    )
+    num_epoch: int = Field(default=1, ge=1, le=1000, description="Passes after each update.")
 
 
 class SACConfig(ConfigModel):
@@ -47,4 +57,7 @@ class SACConfig(ConfigModel):
     )
     max_grad_norm: float | None = Field(
         default=None, gt=0, description="Gradients with a larger norm are scaled down to it; null = never."
+    )
+    behavioral_cloning: SACCloningConfig | None = Field(
+        default=None, description="Bring the policy nearer to demonstrations after each update; null = do not."
     )

@@ -13,6 +13,7 @@ from agents_core.contracts.buffer import Buffer
 from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.contracts.trainer import Trainer, TrainerContext
 from agents_core.generators import generator_state, set_generator_state
+from agents_core.learning.cloning import BehavioralCloning, load_cloning
 from agents_core.learning.finite import check_losses, check_weights
 from agents_core.learning.optimiser import FlatAdam
 from agents_core.learning.rollout import mean_stats
@@ -42,7 +43,7 @@ class SACTrainer(Trainer):
         }
         self._rewards = SignalRewards(self._signals, f"behavior {context.behavior!r}")
 
-        weights, actions, noise, sampling = context.seed.spawn(4)
+        weights, actions, noise, sampling, cloning = context.seed.spawn(5)
         self._networks = SoftActorCritic(
             context.behavior,
             context.spec,
@@ -67,12 +68,19 @@ class SACTrainer(Trainer):
         self._gradient = choose_gradient(self._networks, self._temperature, self._generators["noise"])
         self._actor_optimiser = FlatAdam(self._networks.actor.flat, epsilon=1e-8)
         self._critic_optimiser = FlatAdam(self._networks.critics.flat, epsilon=1e-8)
+        self._cloning = self._load_cloning(cloning)
 
         self._step = 0
         self._pace = Pace(config.steps_per_update)
         self._signal_pace = None
         if self._learning_signals and config.reward_signal_steps_per_update is not None:
             self._signal_pace = Pace(config.reward_signal_steps_per_update)
+
+    def _load_cloning(self, seed: np.random.SeedSequence) -> BehavioralCloning | None:
+        section, context = self._config.behavioral_cloning, self._context
+        if section is None or context.acts_only:
+            return None
+        return load_cloning(self._networks.actor, section, self._config.batch_size, context.behavior, seed)
 
     def process(self, experience: Trajectories | Columns, step: int) -> None:
         """Let normalisers and signals see new transitions, and keep them."""
@@ -137,6 +145,8 @@ class SACTrainer(Trainer):
         }
         if self._learning_signals and self._signal_pace is None:
             stats |= self._update_signals(sample.minibatch.batch)
+        if self._cloning is not None:
+            stats |= self._cloning.update(self._step, learning_rate)
         return stats
 
     def _update_signals(self, minibatch: Batch) -> dict[str, float]:
@@ -169,6 +179,7 @@ class SACTrainer(Trainer):
             "step": self._step,
             "pace": self._pace.steps,
             "signal_pace": None if self._signal_pace is None else self._signal_pace.steps,
+            "cloning": None if self._cloning is None else self._cloning.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -185,6 +196,8 @@ class SACTrainer(Trainer):
         self._pace.steps = state["pace"]
         if self._signal_pace is not None and state["signal_pace"] is not None:
             self._signal_pace.steps = state["signal_pace"]
+        if self._cloning is not None and state["cloning"] is not None:
+            self._cloning.load_state_dict(state["cloning"])
 
 
 def _as_batch(columns: Columns, device: torch.device) -> Batch:
