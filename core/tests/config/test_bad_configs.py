@@ -36,15 +36,15 @@ BAD: dict[str, tuple[str, list[str]]] = {
     "misspelt key of the network": (
         HEAD + 'behaviors:\n  "*":\n    network: {hidden_unit: 5}\n    trainer: {type: learner}\n',
         [
-            "4:15: behaviors.*.network.hidden_unit: unknown key; allowed keys: activation, conditioning, encoders, hidden_units, "
-            "initialization, memory, normalize, num_layers, shared, squash, std; did you mean 'hidden_units'?"
+            "4:15: behaviors.*.network.hidden_unit: unknown key; allowed keys: activation, conditioning, encoders, "
+            "hidden_units, initialization, memory, normalize, num_layers, shared, squash, std; did you mean 'hidden_units'?"
         ],
     ),
     "misspelt key of the encoders": (
         HEAD + 'behaviors:\n  "*":\n    network: {encoder: {}}\n    trainer: {type: learner}\n',
         [
-            "4:15: behaviors.*.network.encoder: unknown key; allowed keys: activation, conditioning, encoders, hidden_units, "
-            "initialization, memory, normalize, num_layers, shared, squash, std; did you mean 'encoders'?"
+            "4:15: behaviors.*.network.encoder: unknown key; allowed keys: activation, conditioning, encoders, "
+            "hidden_units, initialization, memory, normalize, num_layers, shared, squash, std; did you mean 'encoders'?"
         ],
     ),
     "encoder without type": (
