@@ -30,7 +30,7 @@ class NetworkPolicy(Policy):
         self.memory_size = network.memory_size
         self.generator = generator
         self._plain: tuple[PlainInputs, PlainMlp] | None = None
-        if network.is_plain:
+        if network.acts_plainly:
             self._plain = PlainInputs(network), actor_mlp(network)
             self._log_std: Floats = network.log_std.detach().numpy()
 
