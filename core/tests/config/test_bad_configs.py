@@ -37,7 +37,8 @@ BAD: dict[str, tuple[str, list[str]]] = {
         HEAD + 'behaviors:\n  "*":\n    network: {hidden_unit: 5}\n    trainer: {type: learner}\n',
         [
             "4:15: behaviors.*.network.hidden_unit: unknown key; allowed keys: activation, conditioning, encoders, "
-            "hidden_units, initialization, memory, normalize, num_layers, shared, squash, std; did you mean 'hidden_units'?"
+            "hidden_units, initialization, memory, normalize, num_layers, shared, squash, std; "
+            "did you mean 'hidden_units'?"
         ],
     ),
     "misspelt key of the encoders": (
