@@ -17,6 +17,7 @@ from agents_core.demonstrations import (
 )
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.demonstrations import HYBRID_SPEC, differing_columns, random_demonstration, with_columns
+from agents_core.testing.installed import install_plugin
 from agents_core.trajectory import Trajectories
 
 TWO_VECTORS = BehaviorSpec((ObservationSpec("a", (2,)), ObservationSpec("b", (2,))), ActionSpec(1))
@@ -57,6 +58,22 @@ def test_what_is_not_there_or_unknown_is_refused(tmp_path: Path, name: str, reas
     (tmp_path / "notes.txt").touch()
     with pytest.raises(DemonstrationError, match=reason):
         load_demonstrations(name if ":" in name else tmp_path / name)
+
+
+def test_two_formats_of_one_suffix_are_refused_where_it_is_used(
+    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = """
+    @hookimpl
+    def agents_demonstration_formats():
+        return [DemonstrationFormatSpec(name="other", summary="Other", config="agents_other.parts:Config",
+                                        factory="agents_other.parts:make", suffixes=(".H5",))]
+    """
+    parts = "from agents_core.options import ConfigModel\nclass Config(ConfigModel): ...\ndef make(context): ...\n"
+    install_plugin(site, "agents-other", hooks, files={"parts.py": parts})
+    monkeypatch.setenv("AGENTS_LOAD_PLUGINS", "other")
+    with pytest.raises(DemonstrationError, match=r"'hdf5' of agents-core .* and .*'other' of .* both know '\.h5'"):
+        store_demonstration(tmp_path / "expert.h5", random_demonstration())
 
 
 def test_a_list_without_entries_and_unknown_options_are_refused(tmp_path: Path) -> None:

@@ -106,8 +106,13 @@ def _formats(registry: Registry) -> list[tuple[Component, DemonstrationFormatSpe
     ]
 
 
-def _suffixes(registry: Registry) -> dict[str, Component]:
-    return {suffix: component for component, spec in _formats(registry) for suffix in spec.suffixes}
+def _suffixes(registry: Registry) -> dict[str, list[Component]]:
+    """Who reads files of each suffix, in lower case."""
+    readers: dict[str, list[Component]] = {}
+    for component, spec in _formats(registry):
+        for suffix in spec.suffixes:
+            readers.setdefault(suffix.lower(), []).append(component)
+    return readers
 
 
 def _by_suffix(path: Path, registry: Registry) -> Source:
@@ -118,8 +123,14 @@ def _by_suffix(path: Path, registry: Registry) -> Source:
             f"{path}: no installed plugin knows demonstrations that end in {path.suffix or 'nothing'!r}; "
             f"known: {_listed(known)}"
         )
-    component = registry.find("demonstration-format", known[suffix].name)
-    return Source(component, str(path), str(path))
+    readers = known[suffix]
+    if len({component.name for component in readers}) > 1:
+        offers = " and ".join(f"{component.title} of {component.origin.label}" for component in readers)
+        raise DemonstrationError(
+            f"{path}: {offers} both know {suffix!r}; block the one you do not mean: --without NAME, or "
+            "AGENTS_DISABLE_PLUGINS=NAME"
+        )
+    return Source(registry.find("demonstration-format", readers[0].name), str(path), str(path))
 
 
 def _prefixed(named: str | Path, registry: Registry) -> Source | None:
@@ -139,5 +150,5 @@ def _hint(named: str | Path, registry: Registry) -> str:
     return f", and no installed plugin reads {prefix!r} (installed: {', '.join(named_formats) or 'none'})"
 
 
-def _listed(known: Mapping[str, Component]) -> str:
+def _listed(known: Mapping[str, list[Component]]) -> str:
     return ", ".join(sorted(known)) or "nothing, no plugin for demonstrations is installed"

@@ -35,7 +35,7 @@ from agents_core.spec import BehaviorSpec
 from agents_core.trajectory import Trajectories
 
 FORMAT = "agents demonstrations"
-VERSION = 1
+VERSION = "1"
 
 _LAYOUT = ("v110", "v110")
 """The oldest layout of HDF5 that has checksums over its own structures too."""
@@ -65,8 +65,7 @@ class Hdf5Demonstrations(DemonstrationFormat):
     def write(self, target: str, demonstration: Demonstration) -> None:
         check_demonstration(demonstration, target)
         with written_aside(Path(target)) as aside, h5py.File(aside, "w", libver=_LAYOUT) as file:
-            file.attrs.update({"format": FORMAT, "version": VERSION, "behavior": demonstration.behavior})
-            file.attrs["spec"] = _SPECS.dump_json(demonstration.spec).decode()
+            _write_texts(file, demonstration)
             for name, array in _arrays(demonstration).items():
                 if array.dtype.itemsize * math.prod(array.shape[1:]):
                     _create(file, name, array)
@@ -122,12 +121,12 @@ def _extend(dataset: h5py.Dataset, array: Array) -> None:
 
 
 def _read(file: h5py.File, source: str) -> Demonstration:
-    if _text(file.attrs.get("format")) != FORMAT:
+    if _text(file, "format") != FORMAT:
         raise ValueError("it is some other HDF5 file; `agents record` and `agents demo convert` write those of agents")
-    if (version := file.attrs["version"]) != VERSION:
-        raise ValueError(f"its version is {version}, this release reads {VERSION}")
+    if (version := _text(file, "version")) != VERSION:
+        raise ValueError(f"its version is {version!r}, this release reads {VERSION}")
     try:
-        spec = _SPECS.validate_json(_text(file.attrs["spec"]))
+        spec = _SPECS.validate_json(_text(file, "spec"))
     except ValidationError as error:
         raise ValueError(f"its behavior spec is damaged: {error.errors()[0]['msg']}") from None
     lengths = _load(file, "lengths", ())
@@ -148,7 +147,7 @@ def _read(file: h5py.File, source: str) -> Demonstration:
     for name in file["columns"]:
         fields[name] = _load(file, f"columns/{name}", shapes.get(name, ()))
     episodes = Trajectories(Columns(fields), lengths, tuple(finals))
-    demonstration = Demonstration(spec, episodes, _text(file.attrs["behavior"]))
+    demonstration = Demonstration(spec, episodes, _text(file, "behavior"))
     check_demonstration(demonstration, source)
     return demonstration
 
@@ -174,8 +173,27 @@ def _load(file: h5py.File, name: str, shape: tuple[int, ...]) -> Array:
     return loaded
 
 
-def _text(value: object) -> str:
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+def _write_texts(file: h5py.File, demonstration: Demonstration) -> None:
+    """Attributes of a fixed length: those of a variable one lie in a part of the file that has no checksum."""
+    texts = {
+        "format": FORMAT,
+        "version": VERSION,
+        "behavior": demonstration.behavior,
+        "spec": _SPECS.dump_json(demonstration.spec).decode(),
+    }
+    for name, text in texts.items():
+        file.attrs[name] = np.bytes_(text.encode() + b"\0")
+
+
+def _text(file: h5py.File, name: str) -> str:
+    """An attribute as `_write_texts` wrote it, else nothing: HDF5 may never return from others that are damaged."""
+    if name not in file.attrs:
+        return ""
+    attribute = h5py.h5a.open(file.id, name.encode())
+    if attribute.dtype.kind != "S" or attribute.shape != ():
+        return ""
+    text: str = file.attrs[name].rstrip(b"\0").decode(errors="replace")
+    return text
 
 
 def _reason(error: BaseException) -> str:
