@@ -2,7 +2,8 @@
 
     python benchmarks/plot_curve.py results/cartpole-* --output docs/images/cartpole.png --title CartPole-v1
 
-Runs of the same experiment with other seeds become one curve: the median, with the range between them shaded.
+Runs of the same experiment with other seeds become one curve: the median, with the range between them shaded. `--peer`
+draws a second one beside it, such as of runs of `sac_peer.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
@@ -24,18 +26,16 @@ Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="+", type=Path, help="run directories")
+    parser.add_argument("--peer", nargs="+", type=Path, default=[], help="runs of another library to compare with")
     parser.add_argument("--output", type=Path, required=True, help="PNG to write")
     parser.add_argument("--metric", default="rollout/mean_return", help="what to draw (default rollout/mean_return)")
     parser.add_argument("--title", default="", help="above the picture")
     parser.add_argument("--goal", type=float, help="score to mark by a line")
     options = parser.parse_args()
-    curves = [_read(run, options.metric) for run in options.runs]
-    steps = np.linspace(max(curve[0][0] for curve in curves), min(curve[0][-1] for curve in curves), 200)
-    values = np.stack([np.interp(steps, *curve) for curve in curves])
-
     figure, axes = plt.subplots(figsize=(7, 3.6), dpi=120)
-    axes.fill_between(steps, values.min(axis=0), values.max(axis=0), alpha=0.25, linewidth=0)
-    axes.plot(steps, np.median(values, axis=0), linewidth=2, label=f"median of {len(curves)} seeds, range shaded")
+    _draw(axes, options.runs, options.metric, "agents, " if options.peer else "")
+    if options.peer:
+        _draw(axes, options.peer, options.metric, "Stable-Baselines3, ")
     if options.goal is not None:
         axes.axhline(options.goal, color="0.4", linestyle="--", linewidth=1, label=f"solved: {options.goal:g}")
     axes.set(xlabel="steps (decisions)", ylabel=options.metric, title=options.title)
@@ -44,6 +44,15 @@ def main() -> None:
     figure.tight_layout()
     options.output.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(options.output)
+
+
+def _draw(axes: Axes, runs: list[Path], metric: str, who: str) -> None:
+    """The median of some runs, with their range shaded."""
+    curves = [_read(run, metric) for run in runs]
+    steps = np.linspace(max(curve[0][0] for curve in curves), min(curve[0][-1] for curve in curves), 200)
+    values = np.stack([np.interp(steps, *curve) for curve in curves])
+    axes.fill_between(steps, values.min(axis=0), values.max(axis=0), alpha=0.25, linewidth=0)
+    axes.plot(steps, np.median(values, axis=0), linewidth=2, label=f"{who}median of {len(curves)} seeds, range shaded")
 
 
 def _read(run: Path, metric: str) -> Curve:
