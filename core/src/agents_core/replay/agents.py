@@ -62,10 +62,6 @@ class LastTransitions:
         before[before_episodes != episodes] = NONE
         return before, firsts, lasts
 
-    def go_on(self, ids: Int64s, numbers: Int64s) -> None:
-        """Known agents did something more in the same episodes."""
-        self.numbers[np.searchsorted(self.ids, ids)] = numbers
-
     def replace(self, ids: Int64s, numbers: Int64s, episodes: Int64s, oldest: int) -> None:
         """Take in what agents (sorted, each once) did last; `NONE` = their episode ended.
 

@@ -47,7 +47,7 @@ class ReplayBuffer(Buffer):
         return len(self._rows)
 
     def add(self, transitions: Columns) -> None:
-        self._rows.add(transitions.fields, len(transitions))
+        self._rows.add(transitions.fields)
 
     def sample(self, batch_size: int, generator: np.random.Generator) -> Batch:
         rows, weight = self._draw(batch_size, generator)
@@ -77,7 +77,7 @@ class ReplayBuffer(Buffer):
     def _batch(self, rows: Int64s, weight: Float32s | None, is_valid: npt.NDArray[np.bool_] | None = None) -> Batch:
         self._rows.note()
         linked, device = self._rows, self._device
-        fields: dict[str, Any] = {**linked.store.gather(rows, linked.successor[rows], linked.names, device)}
+        fields: dict[str, Any] = {**linked.store.gather(rows, "successor", linked.names, device)}
         for name, values in (("row", rows), ("weight", weight), ("is_valid", is_valid)):
             if values is not None:
                 fields[name] = torch.from_numpy(values).to(device)
@@ -123,7 +123,8 @@ class ReplayBuffer(Buffer):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         rest = state["rest"]
-        self.restore([(range(*rest["stored"]), state["rows"])], rest)
+        numbers = range(*rest["stored"])
+        self.restore([(numbers, state["rows"])] if numbers else [], rest)
 
 
 def _beyond(capacity: int) -> int:

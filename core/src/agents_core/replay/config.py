@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agents_core.options import ConfigModel, UnitSchedule
+from agents_core.options import ConfigModel, DemonstrationPath, UnitSchedule
 from agents_core.schedules import Schedule
 
 
@@ -22,6 +22,12 @@ class ReplayConfig(ConfigModel):
     )
     compression: Literal["lzf", "gzip", "none"] = Field(
         default="lzf", description="How saved transitions are compressed: fast, small, or not at all."
+    )
+    demo_path: DemonstrationPath | list[DemonstrationPath] | None = Field(
+        default=None, description="Demonstrations that are a part of each minibatch, with their rewards; null = none."
+    )
+    demo_fraction: float = Field(
+        default=0.5, gt=0, lt=1, description="Part of each minibatch that is demonstrations, where there are some."
     )
 
 

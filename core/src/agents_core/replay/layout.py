@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import torch
 from agents_core.columns import Array
 from agents_core.spec import BehaviorSpec
 
+Int64s = npt.NDArray[np.int64]
 LazyTensor = Callable[[], torch.Tensor]
 
 _LARGE = 4096
@@ -87,28 +88,33 @@ def usual_fields(spec: BehaviorSpec, memory_size: int) -> dict[str, Field]:
 
 
 def bytes_per_row(fields: Iterable[Field]) -> int:
-    """Memory that a row takes: its fields, rounded up to whole words, and where its next one is."""
-    return -(-sum(field.size_bytes for field in fields) // 8) * 8 + 8
+    """Memory that a row takes at most: its fields, where its next one is, and gaps."""
+    return -(-sum(field.size_bytes for field in fields) // 8) * 8 + 16
 
 
 class RowStore:
     """Preallocated rows. All fields of a row that are not large lie side by side, so that one gather fetches them.
 
+    Those that the next row has too come first, and last those that are written together with these: what is known of a
+    row when its transition is complete, and of the next one, is one piece of memory.
+
     Args:
         fields: Of a row, by name.
         rows: How many; memory is taken as rows are first written.
+        apart: Names of the fields that are written at other times.
 
     Attributes:
         columns: Views by field name, [rows, *shape].
     """
 
-    def __init__(self, fields: Mapping[str, Field], rows: int) -> None:
+    def __init__(self, fields: Mapping[str, Field], rows: int, apart: Collection[str]) -> None:
         self.fields = dict(fields)
         self.rows = rows
+        self._apart = apart
         self.columns: dict[str, Array] = {}
         small = {name: field for name, field in fields.items() if field.size_bytes < _LARGE}
         large = [{name: field} for name, field in fields.items() if field.size_bytes >= _LARGE]
-        self._blocks = [_Block(group, rows) for group in (small, *large)]
+        self._blocks = [_Block(group, rows, apart) for group in (small, *large)]
         self._places: dict[str, tuple[int, _Place]] = {}
         for number, block in enumerate(self._blocks):
             self.columns.update(block.columns)
@@ -123,45 +129,60 @@ class RowStore:
         """A view of two or more scalar fields of one dtype that were named one after another: [rows, n]."""
         return self._blocks[0].span(names)
 
-    def gather(
-        self, rows: npt.NDArray[np.int64], next_rows: npt.NDArray[np.int64], names: Iterable[str], device: torch.device
-    ) -> dict[str, LazyTensor]:
-        """Copies of fields of rows on a device, and where a field has a follower the same of the next rows."""
-        count = len(rows)
-        both = np.concatenate((rows, next_rows))
-        gathered = [_Gathered(block.take(both, device), count) for block in self._blocks]
+    def gather(self, rows: Int64s, link: str, names: Iterable[str], device: torch.device) -> dict[str, LazyTensor]:
+        """Copies of fields of rows on a device, and where a field has a follower the same of the next rows.
+
+        Args:
+            rows: Which rows.
+            link: Scalar int64 field that names the next row.
+            names: Which fields.
+            device: Where the copies go.
+        """
+        words = self._blocks[0].take_words(rows)
+        next_rows = words[:, self._places[link][1].start]
+        here = [self._blocks[0].on_device(words, device)]
+        after = [self._blocks[0].on_device(self._blocks[0].take_words(next_rows), device)]
+        for block in self._blocks[1:]:
+            here.append(block.take(rows, device))
+            after.append(block.take(next_rows, device))
         fields: dict[str, LazyTensor] = {}
         for name in names:
             number, place = self._places[name]
-            fields[name] = partial(gathered[number].cut, place, 0)
+            fields[name] = partial(here[number].cut, place)
             if place.follower:
-                fields[place.follower] = partial(gathered[number].cut, place, count)
+                fields[place.follower] = partial(after[number].cut, place)
         return fields
 
-    def bytes_of(self, name: str) -> RowBytes | None:
-        """How to write a field of a single row as bytes; None of a large one, where that would not be faster."""
+    @property
+    def row_bytes(self) -> int:
+        """From the bytes of a row in `memory` to those of the next."""
+        return self._blocks[0].row_bytes
+
+    @property
+    def memory(self) -> memoryview:
+        """The bytes of all fields that are not large."""
+        return self._blocks[0].memory
+
+    def bytes_of(self, name: str) -> BytesOfRow | None:
+        """Where a field of a row is in its bytes; None of a large one."""
         number, place = self._places[name]
-        return self._blocks[number].bytes_of(place) if number == 0 else None
+        if number:
+            return None
+        start = place.start * place.field.dtype.itemsize
+        return BytesOfRow(start, start + place.field.size_bytes)
 
     def with_rows(self, rows: int, more: Mapping[str, Field] | None = None) -> RowStore:
         """A copy with another number of rows and perhaps more fields, which nobody has given yet."""
-        store = RowStore({**self.fields, **(more or {})}, rows)
+        store = RowStore({**self.fields, **(more or {})}, rows, self._apart)
         kept = min(rows, self.rows)
         for name, column in self.columns.items():
             store.columns[name][:kept] = column[:kept]
         return store
 
 
-@dataclass(frozen=True, slots=True)
-class RowBytes:
-    """Where the bytes of a field of a row are: from `row * stride + start` to `row * stride + stop` of `memory`.
+class BytesOfRow(NamedTuple):
+    """Bytes `start` to `stop` of a row."""
 
-    Writing them costs a third of what NumPy takes for a slice assignment.
-    """
-
-    dtype: np.dtype[Any]
-    memory: memoryview
-    stride: int
     start: int
     stop: int
 
@@ -169,14 +190,22 @@ class RowBytes:
 class _Block:
     """Fields of any dtypes side by side, each aligned to its own size; a row is a number of 8-byte words."""
 
-    def __init__(self, fields: Mapping[str, Field], rows: int) -> None:
+    def __init__(self, fields: Mapping[str, Field], rows: int, apart: Collection[str]) -> None:
+        by_size = sorted(fields.items(), key=lambda item: -item[1].dtype.itemsize)
+        first = [(name, field) for name, field in by_size if field.follower]
+        middle = [(name, field) for name, field in by_size if name in apart]
+        last = [(name, field) for name, field in by_size if not field.follower and name not in apart]
         self.places: list[_Place] = []
-        start = 0
-        for name, field in sorted(fields.items(), key=lambda item: -item[1].dtype.itemsize):
-            self.places.append(_Place(name, field, start // field.dtype.itemsize))
-            start += field.size_bytes
-        words = -(-start // 8)
-        self._is_large = start >= _LARGE
+        end = 0
+        for name, field in (*first, *middle):
+            start = -(-end // field.dtype.itemsize)
+            self.places.append(_Place(name, field, start))
+            end = start * field.dtype.itemsize + field.size_bytes
+        words = -(-(end + sum(field.size_bytes for _, field in last)) // 8)
+        end = words * 8
+        for name, field in last:  # From the end of the row backwards.
+            end -= field.size_bytes
+            self.places.append(_Place(name, field, end // field.dtype.itemsize))
         self._array = np.zeros((rows, words), np.int64)
         self._tensor = torch.from_numpy(self._array)
         self.columns = {place.name: self._column(place) for place in self.places}
@@ -192,36 +221,43 @@ class _Block:
         place = next(place for place in self.places if place.name == names[0])
         return self._array.view(place.field.dtype)[:, place.start : place.start + len(names)]
 
-    def take(self, rows: npt.NDArray[np.int64], device: torch.device) -> torch.Tensor:
-        """Copies of rows: NumPy is faster with short ones, torch with long ones, which it copies in parallel."""
-        if self._is_large:
-            return self._tensor.index_select(0, torch.from_numpy(rows)).to(device)
-        words = torch.from_numpy(self._array.take(rows, 0))
-        return words if device.type == "cpu" else words.to(device)
+    def take_words(self, rows: Int64s) -> Int64s:
+        """Copies of short rows, for which NumPy is faster than torch."""
+        return self._array.take(rows, 0)
 
-    def bytes_of(self, place: _Place) -> RowBytes:
-        memory = self._array.reshape(-1).view(np.uint8).data
-        start = place.start * place.field.dtype.itemsize
-        return RowBytes(place.field.dtype, memory, self._array.shape[1] * 8, start, start + place.field.size_bytes)
+    def on_device(self, words: Int64s, device: torch.device) -> _Gathered:
+        tensor = torch.from_numpy(words)
+        return _Gathered(tensor if device.type == "cpu" else tensor.to(device))
+
+    def take(self, rows: Int64s, device: torch.device) -> _Gathered:
+        """Copies of long rows, which torch makes in parallel."""
+        return _Gathered(self._tensor.index_select(0, torch.from_numpy(rows)).to(device))
+
+    @property
+    def row_bytes(self) -> int:
+        return self._array.shape[1] * 8
+
+    @property
+    def memory(self) -> memoryview:
+        return self._array.reshape(-1).view(np.uint8).data
 
 
 class _Gathered:
-    """Rows of a block and, behind them, their next rows."""
+    """Rows of a block."""
 
-    __slots__ = ("_count", "_typed", "_words")
+    __slots__ = ("_typed", "_words")
 
-    def __init__(self, words: torch.Tensor, count: int) -> None:
+    def __init__(self, words: torch.Tensor) -> None:
         self._words = words
-        self._count = count
         self._typed: dict[torch.dtype, torch.Tensor] = {}
 
-    def cut(self, place: _Place, first: int) -> torch.Tensor:
-        """One field of the rows from `first` on, as a view."""
+    def cut(self, place: _Place) -> torch.Tensor:
+        """One field, as a view."""
         typed = self._typed.get(place.dtype)
         if typed is None:
             typed = self._typed[place.dtype] = self._words.view(place.dtype)
-        width = typed.shape[1]
-        return typed.as_strided((self._count, *place.field.shape), (width, *place.strides), first * width + place.start)
+        rows, width = typed.shape
+        return typed.as_strided((rows, *place.field.shape), (width, *place.strides), place.start)
 
 
 class _Place:

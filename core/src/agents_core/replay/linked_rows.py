@@ -42,18 +42,20 @@ class _Steady:
 
     Attributes:
         size: How many.
-        who: int64[size, 2], `agent_id` and `episode_id`.
         agents: `agent_id` as bytes.
-        episodes: `episode_id` as bytes.
+        episodes: `episode_id` as bytes; empty where `begins` is not.
         nobody: `terminated` and `truncated` of nobody, as bytes.
+        who: int64[size, 2], `agent_id` and `episode_id`.
+        begins: bool[size], whose episode ended and whose rows ahead hold nothing therefore; None = of nobody.
         noted: Transitions from this number on have no agent, end and successor in their row yet; see `note`.
     """
 
     size: int
-    who: Int64s
     agents: bytes
     episodes: bytes
     nobody: bytes
+    who: Int64s
+    begins: Bools | None
     noted: int
 
 
@@ -77,7 +79,8 @@ class LinkedRows:
     def __init__(self, capacity: int, beyond: int, fields: Mapping[str, Field]) -> None:
         self.capacity = capacity
         self.ring = ring_size(capacity)
-        self.store = RowStore({"successor": Field((), np.dtype(np.int64)), **fields}, self.ring + beyond)
+        fields = {"successor": Field((), np.dtype(np.int64)), **fields}
+        self.store = RowStore(fields, self.ring + beyond, ("successor", *_WHO, *_ENDED))
         self.total = 0
         self.names: tuple[str, ...] = ()
         self.agents = LastTransitions()
@@ -113,27 +116,30 @@ class LinkedRows:
         """Let the first transition of empty rows have another number than 0."""
         self.total = self._owned_from = number
 
-    def add(self, fields: Mapping[str, Array], count: int) -> None:
+    def add(self, fields: Mapping[str, Array]) -> None:
         """Take in transitions; those of one agent are in the order of time."""
         steady = self._steady
-        if (
-            steady is not None
-            and steady.size == count
-            and len(fields) == self._field_count
-            and fields["agent_id"].tobytes() == steady.agents
-            and fields["episode_id"].tobytes() == steady.episodes
-            and fields["terminated"].tobytes() == steady.nobody
-            and fields["truncated"].tobytes() == steady.nobody
-        ):
+        if steady is not None and len(fields) == self._field_count and fields["agent_id"].tobytes() == steady.agents:
             first = self.total % self.ring
-            stop = first + count
-            ahead = stop % self.ring
-            if ahead + count <= self.ring:
+            size = steady.size
+            ahead = (first + size) % self.ring
+            if ahead + size <= self.ring:
                 try:
-                    self._add_steadily(fields, first, stop, ahead, ahead + count)
-                    return
+                    if (
+                        fields["episode_id"].tobytes() == steady.episodes
+                        and fields["terminated"].tobytes() == steady.nobody
+                        and fields["truncated"].tobytes() == steady.nobody
+                    ):
+                        self._writer.write(fields, first, ahead, size)
+                        self.total += size
+                        if self.total - self.capacity > self._owned_from:
+                            self._free_before(self.total - self.capacity)
+                        return
+                    if self._add_with_ends(fields, steady, first, ahead):
+                        return
                 except KeyError:  # As many fields as last time, but others.
                     self._field_count = NONE
+        count = len(fields["agent_id"])
         if count:
             self.settle()
             self._add_any(self._completed(fields, count), count)
@@ -148,7 +154,9 @@ class LinkedRows:
             start = first % self.ring
             count = min(self.total - first, (self.ring - start) // steady.size * steady.size)
             rows = slice(start, start + count)
-            self._successor[rows] = self.rows_of(np.arange(first, first + count) + steady.size)
+            self._successor[rows] = np.arange(start + steady.size, start + steady.size + count)
+            if start + count == self.ring:
+                self._successor[self.ring - steady.size : self.ring] = np.arange(steady.size)
             self._who[rows] = steady.who if count == steady.size else np.tile(steady.who, (count // steady.size, 1))
             self._ended[rows] = False
             first += count
@@ -160,28 +168,47 @@ class LinkedRows:
         if steady is None:
             return
         self.note()
-        numbers = np.arange(self.total - steady.size, self.total)
-        self.agents.go_on(steady.who[:, 0], numbers)
         self._steady = None
-        rows = self.rows_of(numbers)
-        beyond = self.take_beyond(steady.size)
+        numbers = np.arange(self.total - steady.size, self.total)
+        goes_on = np.ones(steady.size, np.bool_) if steady.begins is None else ~steady.begins
+        order = np.argsort(steady.who[:, 0])
+        last = np.where(goes_on, numbers, NONE)[order]
+        self.agents.replace(steady.who[order, 0], last, steady.who[order, 1], self.total - len(self))
+        rows = self.rows_of(numbers[goes_on])
+        beyond = self.take_beyond(len(rows))
         for _, _, column in self._followed_writes:
             column[beyond] = column[self._successor[rows]]
         self._successor[rows] = beyond
         self._owned_from = min(self._owned_from, int(numbers[0]))
 
-    def _add_steadily(self, fields: Mapping[str, Array], first: int, stop: int, ahead: int, end: int) -> None:
-        """One more transition of each agent of those added last; no episode ended."""
-        if stop - first == 1:
-            self._own.write_one(fields, first)
-            self._ahead.write_one(fields, ahead)
-        else:
-            self._own.write(fields, first, stop)
-            self._ahead.write(fields, ahead, end)
-        self.total += stop - first
-        if self.total - self.capacity > self._owned_from:
-            self.note()
-            self._free_before(self.total - self.capacity)
+    def _add_with_ends(self, fields: Mapping[str, Array], steady: _Steady, first: int, ahead: int) -> bool:
+        """One more transition of each of the same agents; episodes may end with it, and begin if they ended before.
+
+        Returns:
+            Whether it could be; False = an episode was left without an end.
+        """
+        goes_on = fields["episode_id"] == steady.who[:, 1]
+        if not (goes_on if steady.begins is None else goes_on | steady.begins).all():
+            return False
+        self.note()
+        stop = first + steady.size
+        self._free_before(self.total + steady.size - self.capacity)
+        for name in self.names:
+            self.store.columns[name][first:stop] = fields[name]
+        for _, follower, column in self._followed_writes:
+            column[ahead : ahead + steady.size] = fields[follower]
+        self._successor[first:stop] = np.arange(ahead, ahead + steady.size)
+        ended = fields["terminated"] | fields["truncated"]
+        ends = np.flatnonzero(ended)
+        if len(ends):
+            self._owned_from = min(self._owned_from, self.total)
+            self._successor[first + ends] = self._put_beyond(fields, ends)
+        self.total += steady.size
+        steady.noted = self.total
+        steady.who = self._who[first:stop].copy()
+        steady.begins = ended if len(ends) else None
+        steady.episodes = b"" if len(ends) else fields["episode_id"].tobytes()
+        return True
 
     def _add_any(self, fields: Mapping[str, Array], count: int) -> None:
         """Transitions of any agents, in pieces that do not wrap around."""
@@ -206,16 +233,27 @@ class LinkedRows:
 
         ahead = (first + count) % self.ring
         room = min(self.ring - self.capacity, self.ring - ahead)
-        is_steady = is_all and count <= room and len(firsts) == count and not ended.any()
-        self._link(numbers, before, fields, np.arange(ahead, ahead + count) if is_steady else None)
+        is_steady = is_all and count <= room and len(firsts) == count
+        self._link(numbers, before, fields, np.where(ended, NONE, ahead + np.arange(count)) if is_steady else None)
         self.agents.replace(ids[firsts], np.where(ended[lasts], NONE, numbers[lasts]), episodes[lasts], oldest)
         self.total += count
         if is_steady:
-            who = self._who[first : first + count].copy()
-            self._steady = _Steady(count, who, ids.tobytes(), episodes.tobytes(), bytes(count), self.total)
+            who, is_ended = self._who[first : first + count].copy(), ended.any()
+            self._steady = _Steady(
+                size=count,
+                agents=ids.tobytes(),
+                episodes=b"" if is_ended else episodes.tobytes(),
+                nobody=bytes(count),
+                who=who,
+                begins=ended if is_ended else None,
+                noted=self.total,
+            )
 
     def _link(self, numbers: Int64s, before: Int64s, fields: Mapping[str, Array], ahead: Int64s | None) -> None:
-        """Let transitions `numbers` follow those of `before`; what the last of each agent saw goes ahead or beyond."""
+        """Let transitions `numbers` follow those of `before`.
+
+        What the last of each agent saw goes to the rows `ahead` of them, or beyond where that is `NONE`.
+        """
         rows = self.rows_of(numbers)
         follows = before != NONE
         before = before[follows]
@@ -226,10 +264,20 @@ class LinkedRows:
         is_last = np.ones(len(numbers), np.bool_)
         is_last[before[~is_earlier] - numbers[0]] = False
         last = np.flatnonzero(is_last)
-        waiting = self.take_beyond(len(last)) if ahead is None else ahead
+        waiting = np.full(len(last), NONE) if ahead is None else ahead[last]
+        is_beyond = waiting == NONE
+        waiting[is_beyond] = self._put_beyond(fields, last[is_beyond])
         self._successor[rows[last]] = waiting
+        if ahead is not None:
+            for _, follower, column in self._followed_writes:
+                column[waiting[~is_beyond]] = fields[follower][last[~is_beyond]]
+
+    def _put_beyond(self, fields: Mapping[str, Array], places: Int64s) -> Int64s:
+        """Put what some of the transitions saw next to rows beyond the ring, which are returned."""
+        beyond = self.take_beyond(len(places))
         for _, follower, column in self._followed_writes:
-            column[waiting] = fields[follower][last]
+            column[beyond] = fields[follower][places]
+        return beyond
 
     def take_beyond(self, count: int) -> Int64s:
         """Free rows beyond the ring."""
@@ -244,16 +292,22 @@ class LinkedRows:
         """Free the rows beyond the ring of transitions that are dropped."""
         if oldest <= self._owned_from:
             return
-        successor = self._successor[self.rows_of(np.arange(self._owned_from, oldest))]
+        # What is not noted yet has none.
+        noted = self.total if self._steady is None else self._steady.noted
+        successor = self._successor[self.rows_of(np.arange(self._owned_from, min(oldest, noted)))]
         self.free.give_back(successor[successor >= self.ring])
-        ahead = self._successor[self.rows_of(np.arange(oldest, min(oldest + _SCAN, self.total)))] >= self.ring
-        self._owned_from = oldest + (int(ahead.argmax()) if ahead.any() else len(ahead))
+        stop = min(oldest + _SCAN, noted)
+        ahead = self._successor[self.rows_of(np.arange(oldest, stop))] >= self.ring
+        if ahead.any():
+            self._owned_from = oldest + int(ahead.argmax())
+        else:
+            self._owned_from = self.total if stop == noted else max(oldest, stop)
 
     def _completed(self, fields: Mapping[str, Array], count: int) -> Mapping[str, Array]:
         """The fields, with those that only other transitions have; room is made for new ones."""
         self.admit((name for name in fields if not name.startswith("next_") and name not in NOT_KEPT), fields)
         missing = [name for name in self.names if name not in fields]
-        self._field_count = NONE if missing else len(fields)
+        self._field_count = NONE if missing or not self._have_own_dtype(fields) else len(fields)
         completed = dict(fields)
         for name in missing:
             field = self.store.fields[name]
@@ -261,6 +315,14 @@ class LinkedRows:
             if field.follower:
                 completed[field.follower] = completed[name]
         return completed
+
+    def _have_own_dtype(self, fields: Mapping[str, Array]) -> bool:
+        wanted = {name: self.store.fields[name] for name in self.names}
+        return all(
+            fields[given].dtype == field.dtype
+            for name, field in wanted.items()
+            for given in ((name, field.follower) if field.follower else (name,))
+        )
 
     def admit(self, names: Iterable[str], fields: Mapping[str, Array]) -> None:
         """Make room for fields that no transition had before; those that are here did without."""
@@ -284,9 +346,8 @@ class LinkedRows:
         self._who = self.store.side_by_side(_WHO)
         self._ended = self.store.side_by_side(_ENDED)
         self._followed_writes = [(name, followed[name], columns[name]) for name in self.names if name in followed]
-        self._ahead = FieldWriter(self.store, {follower: name for name, follower, _ in self._followed_writes})
-        noted = {*followed, *_WHO, *_ENDED}
-        self._own = FieldWriter(self.store, {name: name for name in self.names if name not in noted})
+        own = [name for name in self.names if name not in {*followed, *_WHO, *_ENDED}]
+        self._writer = FieldWriter(self.store, own, {name: followed[name] for name in self.names if name in followed})
 
 
 def ring_size(capacity: int) -> int:

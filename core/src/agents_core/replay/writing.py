@@ -1,46 +1,58 @@
-"""Writing fields to the rows of a store, in the way that is fastest for one row and for several."""
+"""Writing transitions of agents that act together again and again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from agents_core.columns import Array
 from agents_core.replay.layout import RowStore
 
 
 class FieldWriter:
-    """Writes some fields.
+    """Writes fields of transitions to rows, and what is seen next to the rows ahead.
 
     Args:
         store: Where to.
-        targets: The store's field for each field that is given.
+        own: Fields of the transition itself.
+        followers: Fields of the next row: what they are called there, and here.
     """
 
-    __slots__ = ("_as_bytes", "_columns", "_large")
+    __slots__ = ("_ahead", "_given", "_length", "_memory", "_own", "_start", "_stride")
 
-    def __init__(self, store: RowStore, targets: Mapping[str, str]) -> None:
-        targets = {given: name for given, name in targets.items() if store.columns[name].size}
-        self._columns = [(given, store.columns[name]) for given, name in targets.items()]
-        places = {given: store.bytes_of(name) for given, name in targets.items()}
-        self._as_bytes = [
-            (given, place.dtype, place.memory, place.stride, place.start, place.stop)
-            for given, place in places.items()
-            if place is not None
-        ]
-        self._large = [(given, column) for given, column in self._columns if places[given] is None]
+    def __init__(self, store: RowStore, own: Sequence[str], followers: Mapping[str, str]) -> None:
+        own = [name for name in own if store.fields[name].size]
+        ahead = {follower: name for name, follower in followers.items() if store.fields[name].size}
+        self._own = [(name, store.columns[name]) for name in own]
+        self._ahead = [(follower, store.columns[name]) for follower, name in ahead.items()]
+        self._memory: memoryview | None = None
+        places = {name: store.bytes_of(name) for name in (*own, *ahead.values())}
+        here = sorted((place.start, place.stop, name) for name in own if (place := places[name]))
+        after = sorted((place.start, place.stop, name) for name in ahead.values() if (place := places[name]))
+        stride = store.row_bytes
+        pieces = [*here, *((start + stride, stop + stride, name) for start, stop, name in after)]
+        if pieces and len(pieces) == len(places) and all(one[1] == other[0] for one, other in pairwise(pieces)):
+            followed = {name: follower for follower, name in ahead.items()}
+            self._given = [*(name for _, _, name in here), *(followed[name] for _, _, name in after)]
+            self._memory, self._stride = store.memory, stride
+            self._start, self._length = pieces[0][0], pieces[-1][1] - pieces[0][0]
 
-    def write(self, fields: Mapping[str, Array], first: int, stop: int) -> None:
-        """Write rows `first` to `stop`."""
-        for given, column in self._columns:
-            column[first:stop] = fields[given]
+    def write(self, fields: Mapping[str, Array], first: int, ahead: int, count: int) -> None:
+        """Write transitions to the rows from `first` on, and what they saw next to those from `ahead` on.
 
-    def write_one(self, fields: Mapping[str, Array], row: int) -> None:
-        """Write a single row; the fields have one."""
-        for given, dtype, memory, stride, start, stop in self._as_bytes:
-            value = fields[given]
-            if value.dtype is not dtype:
-                value = value.astype(dtype)
-            place = row * stride
-            memory[place + start : place + stop] = value.tobytes()
-        for given, column in self._large:
-            column[row] = fields[given][0]
+        Raises:
+            KeyError: A field is missing.
+            ValueError: A field has another shape.
+        """
+        if count == 1 and ahead == first + 1 and self._memory is not None:
+            # All of it is one piece of memory; bytes are several times faster than slices of arrays.
+            data = b""
+            for name in self._given:
+                data += fields[name].tobytes()
+            place = first * self._stride + self._start
+            self._memory[place : place + self._length] = data
+            return
+        for name, column in self._own:
+            column[first : first + count] = fields[name]
+        for name, column in self._ahead:
+            column[ahead : ahead + count] = fields[name]
