@@ -146,6 +146,20 @@ def test_each_transition_is_counted_once_however_many_epochs_there_are(tmp_path:
     assert 0.9 < counts[0] <= 1
 
 
+def test_off_policy_each_transition_is_counted_once_however_often_it_is_sampled(tmp_path: Path) -> None:
+    document = experiment({"extrinsic": {}, "novelty": {}, "rnd": RND, "curiosity": CURIOSITY}, 600)
+    document["behaviors"]["*"]["trainer"] = {"type": "sac", "batch_size": 32, "buffer_init_steps": 100}
+    document["behaviors"]["*"]["summary_freq"] = 600
+    result = run(document, tmp_path, "run")
+    trained = int((_behavior_folder(result) / "last").read_text(encoding="utf-8"))
+    assert arrays(result)["signals/novelty/counts"].sum() == pytest.approx(trained, abs=8)
+    (first, *_) = (result.directory / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    stats = json.loads(first)["stats"]
+    for name in ("extrinsic", "novelty", "rnd", "curiosity"):
+        assert np.isfinite([stats[f"reward/{name}/raw"], stats[f"reward/{name}/scaled"]]).all()
+    assert stats["reward/rnd/loss"] > 0
+
+
 @pytest.mark.parametrize("silent", ["curiosity", "rnd", "novelty"])
 def test_a_signal_of_constant_strength_0_leaves_the_weights_as_without_it(tmp_path: Path, silent: str) -> None:
     without = arrays(run(experiment({"extrinsic": {}}, 800), tmp_path, "without"))
