@@ -32,13 +32,13 @@ def agents_buffers() -> list[BufferSpec]:
             name="replay",
             summary="The newest transitions, all equally likely",
             config="agents_core.replay.config:ReplayConfig",
-            factory="agents_core.replay.buffer:ReplayBuffer",
+            factory="agents_core.replay.demonstrated:make_replay",
         ),
         BufferSpec(
             name="prioritized",
             summary="The newest transitions, those with large errors more likely (Schaul et al. 2016)",
             config="agents_core.replay.config:PrioritizedReplayConfig",
-            factory="agents_core.replay.prioritized:PrioritizedReplayBuffer",
+            factory="agents_core.replay.demonstrated:make_prioritized",
         ),
     ]
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -49,7 +48,9 @@ def _with_demonstrations(own: Buffer, context: BufferContext[ConfigT]) -> Buffer
         return own
     demonstration = load_demonstrations(config.demo_path, spec=context.spec)
     sized = ReplayConfig(buffer_size=len(demonstration))
-    demonstrated = ReplayBuffer(replace(context, config=sized))
+    demonstrated = ReplayBuffer(
+        BufferContext(context.behavior, sized, context.spec, context.device, context.memory_size, context.max_steps)
+    )
     demonstrated.add(transitions_of(demonstration, context.memory_size))
     return DemonstratedBuffer(own, demonstrated, config.demo_fraction)
 
@@ -141,25 +142,22 @@ class DemonstratedBuffer(Buffer):
 
 def _joined(own: Batch | None, shown: Batch | None) -> Batch:
     """The rows of both; a field is joined when it is first read."""
-    if shown is None:
-        if own is None:
-            raise ValueError("a minibatch has at least one row")
-        return own
-    marked: dict[str, Callable[[], Tensor]] = {name: partial(shown.__getitem__, name) for name in shown}
-    marked["row"] = lambda: torch.full_like(shown["row"], NOT_OWN)
-    shown = Batch(marked, len(shown))
-    if own is None:
-        return shown
-    fields = {name: partial(_joined_field, own, shown, name) for name in dict.fromkeys([*own, *shown])}
-    return Batch(fields, len(own) + len(shown))
+    parts = [] if own is None else [own]
+    if shown is not None:
+        fields: dict[str, Callable[[], Tensor]] = {name: partial(shown.__getitem__, name) for name in shown}
+        fields["row"] = partial(torch.full, (len(shown),), NOT_OWN, device=shown["row"].device)
+        parts.append(Batch(fields, len(shown)))
+    if len(parts) == 1:
+        return parts[0]
+    names = dict.fromkeys(name for part in parts for name in part)
+    return Batch({name: partial(_joined_field, parts, name) for name in names}, sum(map(len, parts)))
 
 
-def _joined_field(own: Batch, shown: Batch, name: str) -> Tensor:
-    parts = [batch[name] if name in batch else None for batch in (own, shown)]
-    model = next(part for part in parts if part is not None)
+def _joined_field(parts: Sequence[Batch], name: str) -> Tensor:
+    model = next(part[name] for part in parts if name in part)
     absent = 1 if name.endswith("mask") or name == "weight" else 0
-    filled = [
-        model.new_full((len(batch), *model.shape[1:]), absent) if part is None else part
-        for part, batch in zip(parts, (own, shown), strict=True)
-    ]
+    filled = []
+    for part in parts:
+        has = name in part
+        filled.append(part[name] if has else model.new_full((len(part), *model.shape[1:]), absent))
     return torch.cat(filled)
