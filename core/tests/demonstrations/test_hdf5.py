@@ -112,7 +112,11 @@ def test_every_damaged_byte_is_harmless_or_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(b"", "file signature not found|truncated"), (b"nonsense" * 99, "file signature not found")],
+    [
+        (b"", "file signature not found|truncated"),
+        (b"nonsense" * 99, "file signature not found"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n", "it is a Git LFS pointer"),
+    ],
 )
 def test_a_file_that_is_no_hdf5_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     file = tmp_path / "expert.h5"

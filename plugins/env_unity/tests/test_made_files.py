@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,15 @@ FILES = Path(__file__).resolve().parents[3] / "tests" / "data" / "demos"
 def colours(*steps: int) -> np.ndarray[Any, Any]:
     """uint8[n, 2, 4, 3], as the maker of the files draws them."""
     return np.stack([(np.arange(24).reshape(2, 4, 3) * 5 + step).astype(np.uint8) for step in steps])
+
+
+def test_the_files_are_those_that_the_maker_makes(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, str(FILES.parent / "make_demos.py"), str(tmp_path)], check=True)
+    assert {file.name for file in tmp_path.iterdir()} == {file.name for file in FILES.iterdir()}
+    drawn = ("png-", "flat-image", "flat-observations", "damaged-image")  # each release of zlib packs in its own way
+    for file in tmp_path.iterdir():
+        if not file.name.startswith(drawn):
+            assert file.read_bytes() == (FILES / file.name).read_bytes(), file.name
 
 
 def load(name: str, **options: object) -> Demonstration:

@@ -41,6 +41,7 @@ _LAYOUT = ("v110", "v110")
 """The oldest layout of HDF5 that has checksums over its own structures too."""
 _CHUNK_BYTES = 1 << 18
 """About what a chunk holds."""
+_POINTER = b"version https://git-lfs"
 _MAX_RATIO = 1100
 """Deflate packs no array into less than a 1032nd of its size; a file that claims more is damaged."""
 _SPECS = TypeAdapter(BehaviorSpec)
@@ -57,6 +58,9 @@ class Hdf5Demonstrations(DemonstrationFormat):
     def read(self, source: str) -> Demonstration:
         path = Path(source)
         try:
+            with path.open("rb") as raw:
+                if raw.read(len(_POINTER)) == _POINTER:
+                    raise ValueError("it is a Git LFS pointer, not the file; fetch it with `git lfs pull`")
             with h5py.File(path, "r") as file:
                 return _read(file, source)
         except _DAMAGE as error:
