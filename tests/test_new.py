@@ -33,7 +33,9 @@ def projects(
 def test_wheels_hold_plugins_that_are_in_order(
     wheel_environment: WheelEnvironment, projects: dict[str, Path], tmp_path: Path
 ) -> None:
-    del projects
+    for folder in projects.values():
+        assert (folder / ".github" / "workflows" / "ci.yml").is_file(), "core's wheel holds all templates"
+        assert (folder / ".gitignore").is_file()
     listed = wheel_environment.run("agents", "plugins", "list", "--strict-plugins", cwd=tmp_path).stdout
     for project in PROJECTS.values():
         assert f"{project.distribution} 0.1.0" in listed
