@@ -137,9 +137,9 @@ def test_simple1d_seen_as_an_image(action: Any) -> None:
 @pytest.mark.slow
 def test_what_must_be_remembered_is() -> None:
     network = NetworkConfig(
-        hidden_units=32, num_layers=1, activation="relu", memory=MemoryConfig(size=16, sequence_length=8)
+        hidden_units=32, num_layers=1, activation="relu", memory=MemoryConfig(size=16, sequence_length=12)
     )
-    loop = train(RememberedCue(16), 24_000, network, gamma=0.9, batch_size=128, steps_per_update=16)
+    loop = train(RememberedCue(16), 16_000, network, gamma=0.9, batch_size=128, steps_per_update=16)
     assert loop.evaluate(100) > 0.95
 
 

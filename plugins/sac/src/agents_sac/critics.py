@@ -33,6 +33,7 @@ class Critics(nn.Module):
 
     Attributes:
         memory: The recurrent layer behind the encoders, or None.
+        recall: Turns the actor's state before a sequence into the critics' own [state, state]; zero stays zero.
         weights, biases: Of each layer the twins' weights [twins, out, in] and biases [twins, out].
         flat: Parameters and gradients as one tensor each.
     """
@@ -59,6 +60,8 @@ class Critics(nn.Module):
         )
         width = sum(width_of(encoder) for encoder in self.encoders)
         self.memory = None if config.memory is None else Memory(config.memory, width, generator)
+        state_size = 0 if self.memory is None else self.memory.state_size
+        self.recall = nn.Parameter(torch.zeros(state_size, state_size))
         inputs = (width if self.memory is None else self.memory.output_size) + spec.action.continuous_size
         widths = [inputs] + [config.hidden_units] * config.num_layers + [num_signals * self.choices]
         initialiser = Initialiser(config.initialization, generator)

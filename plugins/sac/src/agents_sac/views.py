@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from agents_core.columns import Batch
 from agents_core.learning.sequences import rows_of, starts_of
-from agents_core.networks.memory import Memory, Sequences
+from agents_core.networks.memory import Sequences
 from torch import Tensor
 
+from agents_sac.critics import Critics
 from agents_sac.networks import SoftActorCritic
 
 
@@ -60,8 +61,8 @@ class RowViews(Views):
 class SequenceViews(Views):
     """Of networks with memory, over sequences that are run through in the order of time.
 
-    A sequence starts from the actor's state as it was when acting; the critics' state, which nobody knows, starts at
-    zero. Rows of a burn-in bring both up to date and are not among the n rows, unless the episode
+    A sequence starts from the actor's state as it was when acting; the critics, which do not run then, learn to make
+    their own of it. Rows of a burn-in bring both up to date and are not among the n rows, unless the episode
     starts there. What was seen after the last row of a
     sequence follows it as one row more.
 
@@ -109,12 +110,10 @@ class SequenceViews(Views):
         return self._outputs().index_select(0, self._now + 1)
 
     def critic_code(self) -> Tensor:
-        critics = self._networks.critics
-        return self._remember(critics.memory, critics.encode(self._observations)).index_select(0, self._now)
+        return self._remember(self._networks.critics).index_select(0, self._now)
 
     def target_code(self) -> Tensor:
-        targets = self._networks.targets
-        return self._remember(targets.memory, targets.encode(self._observations)).index_select(0, self._now + 1)
+        return self._remember(self._networks.targets).index_select(0, self._now + 1)
 
     def _outputs(self) -> Tensor:
         actor = self._networks.actor
@@ -123,7 +122,7 @@ class SequenceViews(Views):
         outputs: Tensor = actor.action_head(hidden)
         return outputs
 
-    def _remember(self, memory: Memory | None, code: Tensor) -> Tensor:
-        assert memory is not None
-        state = code.new_zeros(len(self._states), memory.state_size)
-        return memory.unroll(code, self._sequences, state)[0]
+    def _remember(self, critics: Critics) -> Tensor:
+        assert critics.memory is not None
+        code, state = critics.encode(self._observations), self._states @ critics.recall.t()
+        return critics.memory.unroll(code, self._sequences, state)[0]
