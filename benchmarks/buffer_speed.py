@@ -30,10 +30,6 @@ import numpy as np
 
 BATCH = 256
 EPISODE = 1000
-PREPARED = 20
-ORDER = [*(step % (PREPARED - 1) for step in range(EPISODE - 1)), PREPARED - 1]
-"""Which of the prepared steps follow one another in an episode."""
-
 PEER = "stable-baselines3"
 
 
@@ -125,7 +121,7 @@ def measure_agents(task: Task) -> Result:
         for step in _episode(task)
     ]
 
-    ordered = [tables[which] for which in ORDER]
+    ordered = [tables[which] for which in _order(len(tables))]
 
     def add(episodes: int) -> None:
         add_one = buffer.add
@@ -173,7 +169,7 @@ def measure_peer(task: Task) -> Result:
     infos: list[dict[str, Any]] = [{} for _ in range(task.agents)]
 
     names = ("obs", "next_obs", "action", "reward", "done")
-    ordered = [tuple(steps[which][name] for name in names) for which in ORDER]
+    ordered = [tuple(steps[which][name] for name in names) for which in _order(len(steps))]
 
     def add(episodes: int) -> None:
         add_one = buffer.add
@@ -184,11 +180,17 @@ def measure_peer(task: Task) -> Result:
     return _time(task, add, lambda: buffer.sample(BATCH))
 
 
+def _order(prepared: int) -> list[int]:
+    """Which of the prepared steps follow one another in an episode."""
+    return [*(step % (prepared - 1) for step in range(EPISODE - 1)), prepared - 1]
+
+
 def _episode(task: Task) -> Sequence[Mapping[str, Any]]:
     """Steps to add again and again; the last one ends the episode."""
     rng = np.random.default_rng(0)
     steps: list[Mapping[str, Any]] = []
-    for i in range(PREPARED):
+    prepared = EPISODE if len(task.shape) == 1 else 20
+    for i in range(prepared):
         seen = [
             (rng.random((task.agents, *task.shape)) * (255 if task.dtype == "uint8" else 1)).astype(task.dtype)
             for _ in range(2)
@@ -199,7 +201,7 @@ def _episode(task: Task) -> Sequence[Mapping[str, Any]]:
                 "next_obs": seen[1],
                 "action": rng.random((task.agents, 6), np.float32),
                 "reward": rng.random(task.agents, np.float32),
-                "done": np.full(task.agents, i == PREPARED - 1),
+                "done": np.full(task.agents, i == prepared - 1),
             }
         )
     return steps

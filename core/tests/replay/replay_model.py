@@ -142,8 +142,8 @@ class EveryRow(np.random.Generator):
     def __init__(self) -> None:
         super().__init__(np.random.PCG64(0))
 
-    def random(self, size: int) -> Array:  # type: ignore[override]
-        return (np.arange(size) + 0.5) / size
+    def integers(self, low: int, high: int, size: int) -> Array:  # type: ignore[override]
+        return low + np.arange(size) % (high - low)
 
 
 def contents(buffer: ReplayBuffer) -> list[Transition]:

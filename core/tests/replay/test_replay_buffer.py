@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from agents_core.replay import linked_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from replay_model import (
@@ -157,3 +158,34 @@ def test_sampling_follows_from_the_generator_alone():
     one, other = (buffer.sample(16, np.random.default_rng(5)) for _ in range(2))
     assert (one["row"] == other["row"]).all()
     assert (one["obs.0"] == other["obs.0"]).all()
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(1, 5),
+    st.lists(st.sampled_from(["", "", "", "", "end", "restart", "reload", "sample", "other"]), min_size=5, max_size=80),
+    st.integers(1, 40),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([(2, 3, 3), (6, 4, 7), (512, 2048, 2048)]),
+)
+def test_agents_that_mostly_act_together(agents, events, buffer_size, seed, sizes):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in zip(("AHEAD", "_SCAN", "_PUT_OFF"), sizes, strict=True):
+            patch.setattr(linked_rows, name, size)
+        rng = np.random.default_rng(seed)
+        world, buffer, naive = World(), make_buffer(buffer_size), NaiveBuffer(buffer_size)
+        for event in events:
+            if event == "restart":
+                world.restart()
+            if event == "reload":
+                state, buffer = buffer.state_dict(), make_buffer(buffer_size)
+                buffer.load_state_dict(state)
+            if event == "sample" and len(buffer):
+                buffer.sample(3, rng)
+            acting = range(agents) if event != "other" else rng.integers(0, agents + 2, 3)
+            ends = ["terminated" if event == "end" and rng.random() < 0.5 else "" for _ in acting]
+            transitions = [world.act(int(agent), end) for agent, end in zip(acting, ends, strict=True)]
+            buffer.add(columns(transitions))
+            naive.add(transitions)
+        check_equal(buffer, naive)
+        check_sequences(buffer, naive, 4)

@@ -69,18 +69,17 @@ class ReplayBuffer(Buffer):
     def _draw(self, count: int, generator: np.random.Generator) -> tuple[Int64s, Float32s | None]:
         """Rows of transitions, and importance weights where not all are equally likely."""
         rows = self._rows
-        kept = len(rows)
-        numbers = (generator.random(count) * kept).astype(np.int64)  # Half as long as `integers` takes.
-        numbers += rows.total - kept
-        return rows.rows_of(numbers), None
+        return rows.rows_of(generator.integers(rows.total - len(rows), rows.total, count)), None
 
     def _batch(self, rows: Int64s, weight: Float32s | None, is_valid: npt.NDArray[np.bool_] | None = None) -> Batch:
         self._rows.note()
         linked, device = self._rows, self._device
-        fields: dict[str, Any] = {**linked.store.gather(rows, "successor", linked.names, device)}
-        for name, values in (("row", rows), ("weight", weight), ("is_valid", is_valid)):
-            if values is not None:
-                fields[name] = torch.from_numpy(values).to(device)
+        fields: dict[str, Any] = linked.store.gather(rows, "successor", linked.names, device)
+        fields["row"] = torch.from_numpy(rows).to(device)
+        if weight is not None:
+            fields["weight"] = torch.from_numpy(weight).to(device)
+        if is_valid is not None:
+            fields["is_valid"] = torch.from_numpy(is_valid).to(device)
         return Batch(fields, len(rows))
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -138,19 +137,19 @@ class RowStore:
             names: Which fields.
             device: Where the copies go.
         """
-        words = self._blocks[0].take_words(rows)
-        next_rows = words[:, self._places[link][1].start]
-        here = [self._blocks[0].on_device(words, device)]
-        after = [self._blocks[0].on_device(self._blocks[0].take_words(next_rows), device)]
+        here = [self._blocks[0].take_words(rows)]
+        next_rows = here[0][:, self._places[link][1].start]
+        after = [self._blocks[0].take_words(next_rows)]
         for block in self._blocks[1:]:
-            here.append(block.take(rows, device))
-            after.append(block.take(next_rows, device))
+            here.append(block.take(rows))
+            after.append(block.take(next_rows))
+        gathered, following = ([_gathered(words, device) for words in blocks] for blocks in (here, after))
         fields: dict[str, LazyTensor] = {}
         for name in names:
             number, place = self._places[name]
-            fields[name] = partial(here[number].cut, place)
+            fields[name] = partial(gathered[number].cut, place)
             if place.follower:
-                fields[place.follower] = partial(after[number].cut, place)
+                fields[place.follower] = partial(following[number].cut, place)
         return fields
 
     @property
@@ -225,13 +224,9 @@ class _Block:
         """Copies of short rows, for which NumPy is faster than torch."""
         return self._array.take(rows, 0)
 
-    def on_device(self, words: Int64s, device: torch.device) -> _Gathered:
-        tensor = torch.from_numpy(words)
-        return _Gathered(tensor if device.type == "cpu" else tensor.to(device))
-
-    def take(self, rows: Int64s, device: torch.device) -> _Gathered:
+    def take(self, rows: Int64s) -> Int64s:
         """Copies of long rows, which torch makes in parallel."""
-        return _Gathered(self._tensor.index_select(0, torch.from_numpy(rows)).to(device))
+        return self._tensor.index_select(0, torch.from_numpy(rows)).numpy()
 
     @property
     def row_bytes(self) -> int:
@@ -242,33 +237,53 @@ class _Block:
         return self._array.reshape(-1).view(np.uint8).data
 
 
+def _gathered(words: Int64s, device: torch.device) -> _Gathered | _GatheredElsewhere:
+    return _Gathered(words) if device.type == "cpu" else _GatheredElsewhere(torch.from_numpy(words).to(device))
+
+
 class _Gathered:
-    """Rows of a block."""
+    """Rows of a block in the memory of the CPU."""
 
     __slots__ = ("_typed", "_words")
 
-    def __init__(self, words: torch.Tensor) -> None:
+    def __init__(self, words: Int64s) -> None:
         self._words = words
-        self._typed: dict[torch.dtype, torch.Tensor] = {}
+        self._typed: dict[np.dtype[Any], Array] = {}
 
     def cut(self, place: _Place) -> torch.Tensor:
         """One field, as a view."""
         typed = self._typed.get(place.dtype)
         if typed is None:
             typed = self._typed[place.dtype] = self._words.view(place.dtype)
-        rows, width = typed.shape
-        return typed.as_strided((rows, *place.field.shape), (width, *place.strides), place.start)
+        columns = typed[place.columns]
+        return torch.from_numpy(columns.reshape(len(columns), *place.shape) if len(place.shape) > 1 else columns)
+
+
+class _GatheredElsewhere:
+    """Rows of a block in the memory of another device."""
+
+    __slots__ = ("_words",)
+
+    def __init__(self, words: torch.Tensor) -> None:
+        self._words = words
+
+    def cut(self, place: _Place) -> torch.Tensor:
+        """One field, as a view."""
+        columns = self._words.view(place.torch_dtype)[place.columns]
+        return columns.reshape(len(columns), *place.shape) if len(place.shape) > 1 else columns
 
 
 class _Place:
     """Where a field lies in the words of a block, in numbers of its own dtype."""
 
-    __slots__ = ("dtype", "field", "follower", "name", "start", "strides")
+    __slots__ = ("columns", "dtype", "field", "follower", "name", "shape", "start", "torch_dtype")
 
     def __init__(self, name: str, field: Field, start: int) -> None:
         self.name = name
         self.field = field
         self.follower = field.follower
+        self.shape = field.shape
         self.start = start
-        self.dtype = torch.from_numpy(np.empty(0, field.dtype)).dtype
-        self.strides = tuple(math.prod(field.shape[axis + 1 :]) for axis in range(len(field.shape)))
+        self.columns = (slice(None), start if field.shape == () else slice(start, start + field.size))
+        self.dtype = field.dtype
+        self.torch_dtype = torch.from_numpy(np.empty(0, field.dtype)).dtype

@@ -32,6 +32,8 @@ AHEAD = 512
 
 _WHO = ("agent_id", "episode_id")
 _ENDED = ("terminated", "truncated")
+_PUT_OFF = 2048
+"""Most transitions that are put off, see `LinkedRows.note`."""
 _SCAN = 2048
 """Rows that are looked through at once for rows beyond the ring that become free."""
 
@@ -86,6 +88,7 @@ class LinkedRows:
         self.agents = LastTransitions()
         self.free = FreeRows(self.ring, beyond)
         self._steady: _Steady | None = None
+        self._smooth_until = 0
         self._owned_from = 0  # Transitions before this number have no row beyond the ring.
         self._field_count = 0
         self._list_writes()
@@ -120,47 +123,70 @@ class LinkedRows:
         """Take in transitions; those of one agent are in the order of time."""
         steady = self._steady
         if steady is not None and len(fields) == self._field_count and fields["agent_id"].tobytes() == steady.agents:
-            first = self.total % self.ring
-            size = steady.size
-            ahead = (first + size) % self.ring
-            if ahead + size <= self.ring:
-                try:
-                    if (
-                        fields["episode_id"].tobytes() == steady.episodes
-                        and fields["terminated"].tobytes() == steady.nobody
-                        and fields["truncated"].tobytes() == steady.nobody
-                    ):
-                        self._writer.write(fields, first, ahead, size)
-                        self.total += size
-                        if self.total - self.capacity > self._owned_from:
-                            self._free_before(self.total - self.capacity)
+            try:
+                if (
+                    fields["episode_id"].tobytes() == steady.episodes
+                    and fields["terminated"].tobytes() == steady.nobody
+                    and fields["truncated"].tobytes() == steady.nobody
+                ):
+                    total, size = self.total, steady.size
+                    if total < self._smooth_until:
+                        first = total % self.ring
+                        self._writer.write(fields, first, first + size, size)
+                        self.total = total + size
                         return
-                    if self._add_with_ends(fields, steady, first, ahead):
+                    if self._add_at_a_bound(fields, steady):
                         return
-                except KeyError:  # As many fields as last time, but others.
-                    self._field_count = NONE
+                elif self._add_with_ends(fields, steady):
+                    return
+            except KeyError:  # As many fields as last time, but others.
+                self._field_count = NONE
         count = len(fields["agent_id"])
         if count:
             self.settle()
             self._add_any(self._completed(fields, count), count)
 
     def note(self) -> None:
-        """Write down what `add` put off: agents, ends and successors of those that act together again and again."""
+        """Write down what `add` put off for those that act together again and again."""
         steady = self._steady
         if steady is None or steady.noted == self.total:
             return
-        first = max(steady.noted, self.total - (self.capacity // steady.size + 1) * steady.size)
-        while first < self.total:
-            start = first % self.ring
-            count = min(self.total - first, (self.ring - start) // steady.size * steady.size)
-            rows = slice(start, start + count)
-            self._successor[rows] = np.arange(start + steady.size, start + steady.size + count)
-            if start + count == self.ring:
-                self._successor[self.ring - steady.size : self.ring] = np.arange(steady.size)
-            self._who[rows] = steady.who if count == steady.size else np.tile(steady.who, (count // steady.size, 1))
-            self._ended[rows] = False
-            first += count
+        first, count = steady.noted % self.ring, self.total - steady.noted
+        ahead = (first + steady.size) % self.ring
+        rows = slice(first, first + count)
+        self._writer.flush(first, ahead)
+        noted = np.empty((count // steady.size, steady.size, 3), np.int64)
+        noted[:, :, 0] = np.arange(ahead, ahead + count).reshape(-1, steady.size)
+        noted[:, :, 1:] = steady.who
+        self._links[rows] = noted.reshape(count, 3)
+        self._ended[rows] = False
         steady.noted = self.total
+
+    def _find_bound(self, steady: _Steady) -> None:
+        """Find out how long transitions may be added without looking at anything else."""
+        size = steady.size
+        until_wrap = self.total - self.total % self.ring + self.ring - 2 * size
+        until_note = steady.noted + max(1, min(_PUT_OFF, self.capacity) // size) * size - size
+        until_owned = self._owned_from + self.capacity - size
+        self._smooth_until = min(until_wrap, until_note, until_owned) + 1
+
+    def _add_at_a_bound(self, fields: Mapping[str, Array], steady: _Steady) -> bool:
+        """As `add` does it for most, at the end of the ring or where something is to be noted or freed.
+
+        Returns:
+            Whether it could be; False = the rows ahead would wrap around.
+        """
+        self.note()  # What is put off lies in one piece.
+        first = self.total % self.ring
+        ahead = (first + steady.size) % self.ring
+        if ahead + steady.size > self.ring:
+            return False
+        self._writer.write(fields, first, ahead, steady.size)
+        self.total += steady.size
+        self.note()
+        self._free_before(self.total - self.capacity)
+        self._find_bound(steady)
+        return True
 
     def settle(self) -> None:
         """Bring `agents` up to date, and what was seen last to rows beyond the ring: other agents may come now."""
@@ -181,12 +207,16 @@ class LinkedRows:
         self._successor[rows] = beyond
         self._owned_from = min(self._owned_from, int(numbers[0]))
 
-    def _add_with_ends(self, fields: Mapping[str, Array], steady: _Steady, first: int, ahead: int) -> bool:
+    def _add_with_ends(self, fields: Mapping[str, Array], steady: _Steady) -> bool:
         """One more transition of each of the same agents; episodes may end with it, and begin if they ended before.
 
         Returns:
-            Whether it could be; False = an episode was left without an end.
+            Whether it could be; False = an episode was left without an end, or the rows ahead would wrap around.
         """
+        first = self.total % self.ring
+        ahead = (first + steady.size) % self.ring
+        if ahead + steady.size > self.ring:
+            return False
         goes_on = fields["episode_id"] == steady.who[:, 1]
         if not (goes_on if steady.begins is None else goes_on | steady.begins).all():
             return False
@@ -208,6 +238,7 @@ class LinkedRows:
         steady.who = self._who[first:stop].copy()
         steady.begins = ended if len(ends) else None
         steady.episodes = b"" if len(ends) else fields["episode_id"].tobytes()
+        self._find_bound(steady)
         return True
 
     def _add_any(self, fields: Mapping[str, Array], count: int) -> None:
@@ -248,6 +279,7 @@ class LinkedRows:
                 begins=ended if is_ended else None,
                 noted=self.total,
             )
+            self._find_bound(self._steady)
 
     def _link(self, numbers: Int64s, before: Int64s, fields: Mapping[str, Array], ahead: Int64s | None) -> None:
         """Let transitions `numbers` follow those of `before`.
@@ -344,6 +376,7 @@ class LinkedRows:
         columns, followed = self.store.columns, self.store.followed
         self._successor = columns["successor"]
         self._who = self.store.side_by_side(_WHO)
+        self._links = self.store.side_by_side(("successor", *_WHO))
         self._ended = self.store.side_by_side(_ENDED)
         self._followed_writes = [(name, followed[name], columns[name]) for name in self.names if name in followed]
         own = [name for name in self.names if name not in {*followed, *_WHO, *_ENDED}]
