@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from agents_core.testing import (
+    BufferConformance,
     EncoderConformance,
     EnvironmentConformance,
     RewardSignalConformance,
@@ -25,6 +26,7 @@ KITS = {
     "faulty_writers": StatsWriterConformance,
     "faulty_encoders": EncoderConformance,
     "faulty_environments": EnvironmentConformance,
+    "faulty_buffers": BufferConformance,
 }
 FAULTS = [(module, name, check) for module in KITS for name, check in load(module).items()]
 

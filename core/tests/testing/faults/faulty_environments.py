@@ -193,7 +193,7 @@ class ClosesOnce(Right):
 class HashesNames(Right):
     def start(self, rows: Int64s) -> None:
         super().start(rows)
-        self.place[rows, 1] = hash(NAME) % 1000 / 1000
+        self.place[rows, 1] = hash(NAME) % 2**20 / 2**20
 
 
 EXPECTED = {

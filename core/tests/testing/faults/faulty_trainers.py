@@ -236,7 +236,7 @@ class GoesOnAfterTheEnd(Right):
 class HashesNames(Right):
     def __init__(self, context: TrainerContext[ReferenceConfig]) -> None:
         super().__init__(context)
-        self.network.flat.values.mul_(1 + hash(context.behavior) % 1000 / 10000)
+        self.network.flat.values.mul_(1 + hash(context.behavior) % 2**20 / 2**23)
 
 
 EXPECTED = {

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from agents_core.columns import Batch
+from agents_core.columns import Batch, Columns
 from agents_core.contracts.buffer import Buffer, BufferContext
 from agents_core.options import ConfigModel
 from agents_core.registry import Component
@@ -56,8 +56,9 @@ class BufferConformance(ComponentConformance):
 
         Mend: store each field in the dtype it comes in; at the end of an episode `next_obs.<i>` is the final one.
         """
-        for title, stream, buffer in self._filled(30):
-            batch = buffer.sample(64, np.random.default_rng(0))
+        # Among the first rows, episodes end in both ways.
+        for title, stream, buffer in self._filled(_CAPACITY - 4):
+            batch = buffer.sample(8 * _CAPACITY, np.random.default_rng(0))
             ids = _ids(batch)
             for name in fields_to_keep(stream.columns):
                 rule = f"{title}: `{name}` of a sample is what was added"
@@ -317,7 +318,7 @@ class BufferConformance(ComponentConformance):
             columns = stream.take(more)
             for each in (buffer, loaded):
                 if more:
-                    each.add(columns)
+                    each.add(Columns({name: array.copy() for name, array in columns.fields.items()}))
             require(len(loaded) == len(buffer), f"{when}, {more} more: as long", len(loaded), len(buffer))
             if not len(buffer):
                 continue

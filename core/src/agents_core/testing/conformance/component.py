@@ -6,7 +6,6 @@ import inspect
 import json
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pickle import PicklingError
@@ -119,7 +118,7 @@ class ComponentConformance(Checks):
         if self.found().distribution is None:
             skip("a plugin that is not packaged may have everything in one file")
         modules = (self.record().module, self.found().spec.config.partition(":")[0])
-        heavy = _heavy_modules(modules)
+        heavy = ", ".join(imported_heavy_modules(list(dict.fromkeys(modules))))
         require(
             not heavy, "hooks and config models import nothing heavy", f"{' and '.join(modules)} import {heavy}", "none"
         )
@@ -245,11 +244,6 @@ def _find(cls: type[ComponentConformance]) -> tuple[Registry, Component]:
             registry.add_local(target, cls.directory())
         _FOUND[cls] = registry, registry.find(cls.kind, cls.component)
     return _FOUND[cls]
-
-
-@cache
-def _heavy_modules(modules: tuple[str, ...]) -> str:
-    return ", ".join(imported_heavy_modules(list(dict.fromkeys(modules))))
 
 
 def describe_options(component: Component, config: ConfigModel) -> object:
