@@ -79,7 +79,7 @@ def current_files() -> None:
         DISCRETE,
         [pair([vector(i)], act((), (1, 0)), action_mask=[True] * 2) for i in range(2)],
     )
-    interleaved = [(0, 1, 0), (100, 2, 0), (1, 1, 0), (101, 2, 1), (102, 3, 0), (2, 1, 1), (103, 3, 0)]
+    interleaved = [(0, 9, 0), (100, 2, 0), (1, 9, 0), (101, 2, 1), (102, 3, 0), (2, 9, 1), (103, 3, 0)]
     write(
         "many-agents",
         CONTINUOUS,
@@ -109,7 +109,7 @@ def observation_files() -> None:
     write(
         "png-grey",
         CONTINUOUS,
-        [pair([image(png(np.full((2, 4, 3), 50 * i)), [1, 2, 4], **channels_first)], act([0.0])) for i in steps],
+        [pair([image(png(colours(50 * i)), [1, 2, 4], **channels_first)], act([0.0])) for i in steps],
     )
     stacked = {**channels_first, "compressed_channel_mapping": [0, 0, 0, 1, 1, 1, -1, -1, -1]}
     write(
@@ -117,7 +117,7 @@ def observation_files() -> None:
         CONTINUOUS,
         [
             pair(
-                [image(b"".join(png(np.full((2, 4, 3), 10 * i + k)) for k in (1, 2, 3)), [2, 2, 4], **stacked)],
+                [image(b"".join(png(colours(10 * i + k)) for k in (1, 2, 3)), [2, 2, 4], **stacked)],
                 act([0.0]),
             )
             for i in steps
