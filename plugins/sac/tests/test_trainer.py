@@ -15,7 +15,7 @@ from agents_sac.pace import Pace
 from agents_sac.trainer import SACTrainer
 from hypothesis import given
 from hypothesis import strategies as st
-from sac_parts import ListBuffer, extrinsic, make_trainer, random_transitions
+from sac_parts import ListBuffer, extrinsic, make_trainer, random_transitions, replay
 
 SEEN = (ObservationSpec("one", (4,)),)
 CONTINUOUS = BehaviorSpec(SEEN, ActionSpec(2))
@@ -241,6 +241,14 @@ def test_what_does_not_go_together_is_refused_by_name() -> None:
         make_trainer(CONTINUOUS, NetworkConfig(shared=True))
     with pytest.raises(UserError, match="n_step"):
         make_trainer(CONTINUOUS, NetworkConfig(memory=MemoryConfig(sequence_length=4)), n_step=2)
+
+
+def test_a_buffer_that_never_holds_a_minibatch_is_refused() -> None:
+    trainer = make_trainer(CONTINUOUS, make_buffer=replay(CONTINUOUS, 20), batch_size=32)
+    trainer.process(random_transitions(CONTINUOUS, 40), 40)
+    assert not trainer.is_ready()
+    with pytest.raises(UserError, match=r"kept 20, too few for trainer\.batch_size \(32\)"):
+        trainer.process(random_transitions(CONTINUOUS, 40), 80)
 
 
 def test_a_loss_that_is_not_finite_is_named() -> None:

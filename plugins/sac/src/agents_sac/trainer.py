@@ -12,6 +12,7 @@ from agents_core.columns import Batch, Columns
 from agents_core.contracts.buffer import Buffer
 from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.contracts.trainer import Trainer, TrainerContext
+from agents_core.errors import UserError
 from agents_core.generators import generator_state, set_generator_state
 from agents_core.learning.cloning import BehavioralCloning, load_cloning
 from agents_core.learning.finite import check_losses, check_weights
@@ -70,7 +71,7 @@ class SACTrainer(Trainer):
         self._critic_optimiser = FlatAdam(self._networks.critics.flat, epsilon=1e-8)
         self._cloning = self._load_cloning(cloning)
 
-        self._step = 0
+        self._step = self._rows_seen = 0
         self._pace = Pace(config.steps_per_update)
         self._signal_pace = None
         if self._learning_signals and config.reward_signal_steps_per_update is not None:
@@ -94,12 +95,27 @@ class SACTrainer(Trainer):
         for signal in self._signals.values():
             signal.observe(batch)
         self.buffer.add(experience)
+        self._rows_seen += len(experience)
 
         self.policy.is_random = step < self._config.buffer_init_steps
-        if not self.policy.is_random and len(self.buffer) >= self._sampler.fewest_rows:
+        if not self.policy.is_random and self._has_enough(self.buffer):
             self._pace.steps += len(experience)
             if self._signal_pace is not None:
                 self._signal_pace.steps += len(experience)
+
+    def _has_enough(self, buffer: Buffer) -> bool:
+        """Whether there is enough to sample a minibatch from.
+
+        Raises:
+            UserError: There never will be.
+        """
+        fewest = self._sampler.fewest_rows
+        if len(buffer) < fewest <= self._rows_seen // 2:
+            raise UserError(
+                f"behavior {self._context.behavior!r}: of {self._rows_seen} transitions trainer.buffer kept "
+                f"{len(buffer)}, too few for trainer.batch_size ({fewest}); make the buffer larger"
+            )
+        return len(buffer) >= fewest
 
     def is_ready(self) -> bool:
         return self._pace.due > 0 or (self._signal_pace is not None and self._signal_pace.due > 0)
