@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from agents_core.replay import linked_rows
+from agents_core.replay import linked_rows, steady_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from replay_model import (
@@ -169,9 +169,10 @@ def test_sampling_follows_from_the_generator_alone():
     st.sampled_from([(2, 3, 3), (6, 4, 7), (512, 2048, 2048)]),
 )
 def test_agents_that_mostly_act_together(agents, events, buffer_size, seed, sizes):
+    modules = {"AHEAD": linked_rows, "_SCAN": linked_rows, "_PUT_OFF": steady_rows}
     with pytest.MonkeyPatch.context() as patch:
-        for name, size in zip(("AHEAD", "_SCAN", "_PUT_OFF"), sizes, strict=True):
-            patch.setattr(linked_rows, name, size)
+        for (name, module), size in zip(modules.items(), sizes, strict=True):
+            patch.setattr(module, name, size)
         rng = np.random.default_rng(seed)
         world, buffer, naive = World(), make_buffer(buffer_size), NaiveBuffer(buffer_size)
         for event in events:

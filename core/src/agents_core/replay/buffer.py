@@ -15,8 +15,9 @@ from agents_core.replay.agents import NONE
 from agents_core.replay.config import ReplayConfig
 from agents_core.replay.free_memory import check_memory
 from agents_core.replay.layout import bytes_per_row, usual_fields
-from agents_core.replay.linked_rows import LinkedRows, ring_size
+from agents_core.replay.linked_rows import ring_size
 from agents_core.replay.saved_rows import check_piece, export_rows, find_predecessors, import_rows, shifted, trimmed
+from agents_core.replay.steady_rows import SteadyRows
 
 Int64s = npt.NDArray[np.int64]
 Float32s = npt.NDArray[np.float32]
@@ -39,7 +40,7 @@ class ReplayBuffer(Buffer):
         self.compression = context.config.compression
         self._device = context.device
         self._usual_fields = fields
-        self._rows = LinkedRows(capacity, _beyond(capacity), fields)
+        self._rows = SteadyRows(capacity, _beyond(capacity), fields)
         self._shift = 0  # What to add to the numbers of `_rows`.
         self._predecessors = (NONE, np.empty(0, np.int64))  # As of how many transitions.
 
@@ -102,7 +103,7 @@ class ReplayBuffer(Buffer):
 
     def restore(self, pieces: Iterable[tuple[range, Mapping[str, Array]]], rest: Mapping[str, Any]) -> None:
         start, stop = rest["stored"]
-        rows = self._rows = LinkedRows(self.capacity, _beyond(self.capacity), self._usual_fields)
+        rows = self._rows = SteadyRows(self.capacity, _beyond(self.capacity), self._usual_fields)
         oldest, shift = max(start, stop - rows.capacity), rest["shift"]
         # In the same places as before, unless the buffer was smaller and began to drop transitions.
         self._shift = shift if oldest - shift == max(0, stop - shift - rows.capacity) else oldest

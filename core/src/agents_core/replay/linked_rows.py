@@ -2,15 +2,14 @@
 
 Transitions are numbered in the order in which they come; number k lies in row k mod `ring`. A row holds what the agent
 saw, did and got. What it saw next is in the row that `successor` names: that of its next transition or, as long as
-there is none, one that is no transition. That is a row beyond the ring, where the final observation of an episode
-stays; or, where the same agents act again and again, the row ahead where their next transition is going to be, so that
-most observations are written once only. The ring is somewhat larger than the capacity for that.
+there is none, one that is no transition: a row beyond the ring, where the final observation of an episode stays, or,
+of agents that act together again and again (see `steady_rows`), the row ahead where their next transition is going to
+be. The ring is somewhat larger than the capacity for that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,6 @@ from agents_core.columns import Array
 from agents_core.replay.agents import NONE, LastTransitions
 from agents_core.replay.free_rows import FreeRows
 from agents_core.replay.layout import Field, RowStore, fields_of
-from agents_core.replay.writing import FieldWriter
 
 Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -30,35 +28,10 @@ NOT_KEPT = ("action.raw", "log_prob", "tick", "group_id", "memory.critic")
 AHEAD = 512
 """Most rows that the ring is larger than the capacity."""
 
-_WHO = ("agent_id", "episode_id")
-_ENDED = ("terminated", "truncated")
-_PUT_OFF = 2048
-"""Most transitions that are put off, see `LinkedRows.note`."""
+WHO = ("agent_id", "episode_id")
+ENDED = ("terminated", "truncated")
 _SCAN = 2048
 """Rows that are looked through at once for rows beyond the ring that become free."""
-
-
-@dataclass(slots=True)
-class _Steady:
-    """Agents that act together again and again, and have just done so; what they saw then is in the rows ahead.
-
-    Attributes:
-        size: How many.
-        agents: `agent_id` as bytes.
-        episodes: `episode_id` as bytes; empty where `begins` is not.
-        nobody: `terminated` and `truncated` of nobody, as bytes.
-        who: int64[size, 2], `agent_id` and `episode_id`.
-        begins: bool[size], whose episode ended and whose rows ahead hold nothing therefore; None = of nobody.
-        noted: Transitions from this number on have no agent, end and successor in their row yet; see `note`.
-    """
-
-    size: int
-    agents: bytes
-    episodes: bytes
-    nobody: bytes
-    who: Int64s
-    begins: Bools | None
-    noted: int
 
 
 class LinkedRows:
@@ -82,13 +55,11 @@ class LinkedRows:
         self.capacity = capacity
         self.ring = ring_size(capacity)
         fields = {"successor": Field((), np.dtype(np.int64)), **fields}
-        self.store = RowStore(fields, self.ring + beyond, ("successor", *_WHO, *_ENDED))
+        self.store = RowStore(fields, self.ring + beyond, ("successor", *WHO, *ENDED))
         self.total = 0
         self.names: tuple[str, ...] = ()
         self.agents = LastTransitions()
         self.free = FreeRows(self.ring, beyond)
-        self._steady: _Steady | None = None
-        self._smooth_until = 0
         self._owned_from = 0  # Transitions before this number have no row beyond the ring.
         self._field_count = 0
         self._list_writes()
@@ -121,135 +92,36 @@ class LinkedRows:
 
     def add(self, fields: Mapping[str, Array]) -> None:
         """Take in transitions; those of one agent are in the order of time."""
-        steady = self._steady
-        if steady is not None and len(fields) == self._field_count and fields["agent_id"].tobytes() == steady.agents:
-            try:
-                if (
-                    fields["episode_id"].tobytes() == steady.episodes
-                    and fields["terminated"].tobytes() == steady.nobody
-                    and fields["truncated"].tobytes() == steady.nobody
-                ):
-                    total, size = self.total, steady.size
-                    if total < self._smooth_until:
-                        first = total % self.ring
-                        self._writer.write(fields, first, first + size, size)
-                        self.total = total + size
-                        return
-                    if self._add_at_a_bound(fields, steady):
-                        return
-                elif self._add_with_ends(fields, steady):
-                    return
-            except KeyError:  # As many fields as last time, but others.
-                self._field_count = NONE
         count = len(fields["agent_id"])
-        if count:
-            self.settle()
-            self._add_any(self._completed(fields, count), count)
-
-    def note(self) -> None:
-        """Write down what `add` put off for those that act together again and again."""
-        steady = self._steady
-        if steady is None or steady.noted == self.total:
+        if not count:
             return
-        first, count = steady.noted % self.ring, self.total - steady.noted
-        ahead = (first + steady.size) % self.ring
-        rows = slice(first, first + count)
-        self._writer.flush(first, ahead)
-        noted = np.empty((count // steady.size, steady.size, 3), np.int64)
-        noted[:, :, 0] = np.arange(ahead, ahead + count).reshape(-1, steady.size)
-        noted[:, :, 1:] = steady.who
-        self._links[rows] = noted.reshape(count, 3)
-        self._ended[rows] = False
-        steady.noted = self.total
-
-    def _find_bound(self, steady: _Steady) -> None:
-        """Find out how long transitions may be added without looking at anything else."""
-        size = steady.size
-        until_wrap = self.total - self.total % self.ring + self.ring - 2 * size
-        until_note = steady.noted + max(1, min(_PUT_OFF, self.capacity) // size) * size - size
-        until_owned = self._owned_from + self.capacity - size
-        self._smooth_until = min(until_wrap, until_note, until_owned) + 1
-
-    def _add_at_a_bound(self, fields: Mapping[str, Array], steady: _Steady) -> bool:
-        """As `add` does it for most, at the end of the ring or where something is to be noted or freed.
-
-        Returns:
-            Whether it could be; False = the rows ahead would wrap around.
-        """
-        self.note()  # What is put off lies in one piece.
-        first = self.total % self.ring
-        ahead = (first + steady.size) % self.ring
-        if ahead + steady.size > self.ring:
-            return False
-        self._writer.write(fields, first, ahead, steady.size)
-        self.total += steady.size
-        self.note()
-        self._free_before(self.total - self.capacity)
-        self._find_bound(steady)
-        return True
-
-    def settle(self) -> None:
-        """Bring `agents` up to date, and what was seen last to rows beyond the ring: other agents may come now."""
-        steady = self._steady
-        if steady is None:
-            return
-        self.note()
-        self._steady = None
-        numbers = np.arange(self.total - steady.size, self.total)
-        goes_on = np.ones(steady.size, np.bool_) if steady.begins is None else ~steady.begins
-        order = np.argsort(steady.who[:, 0])
-        last = np.where(goes_on, numbers, NONE)[order]
-        self.agents.replace(steady.who[order, 0], last, steady.who[order, 1], self.total - len(self))
-        rows = self.rows_of(numbers[goes_on])
-        beyond = self.take_beyond(len(rows))
-        for _, _, column in self._followed_writes:
-            column[beyond] = column[self._successor[rows]]
-        self._successor[rows] = beyond
-        self._owned_from = min(self._owned_from, int(numbers[0]))
-
-    def _add_with_ends(self, fields: Mapping[str, Array], steady: _Steady) -> bool:
-        """One more transition of each of the same agents; episodes may end with it, and begin if they ended before.
-
-        Returns:
-            Whether it could be; False = an episode was left without an end, or the rows ahead would wrap around.
-        """
-        first = self.total % self.ring
-        ahead = (first + steady.size) % self.ring
-        if ahead + steady.size > self.ring:
-            return False
-        goes_on = fields["episode_id"] == steady.who[:, 1]
-        if not (goes_on if steady.begins is None else goes_on | steady.begins).all():
-            return False
-        self.note()
-        stop = first + steady.size
-        self._free_before(self.total + steady.size - self.capacity)
-        for name in self.names:
-            self.store.columns[name][first:stop] = fields[name]
-        for _, follower, column in self._followed_writes:
-            column[ahead : ahead + steady.size] = fields[follower]
-        self._successor[first:stop] = np.arange(ahead, ahead + steady.size)
-        ended = fields["terminated"] | fields["truncated"]
-        ends = np.flatnonzero(ended)
-        if len(ends):
-            self._owned_from = min(self._owned_from, self.total)
-            self._successor[first + ends] = self._put_beyond(fields, ends)
-        self.total += steady.size
-        steady.noted = self.total
-        steady.who = self._who[first:stop].copy()
-        steady.begins = ended if len(ends) else None
-        steady.episodes = b"" if len(ends) else fields["episode_id"].tobytes()
-        self._find_bound(steady)
-        return True
-
-    def _add_any(self, fields: Mapping[str, Array], count: int) -> None:
-        """Transitions of any agents, in pieces that do not wrap around."""
+        self.settle()
+        fields = self._completed(fields, count)
         done = 0
-        while done < count:
+        while done < count:  # In pieces that do not wrap around.
             first = self.total % self.ring
             piece = min(count - done, self.capacity, self.ring - first)
             part = fields if piece == count else {name: array[done : done + piece] for name, array in fields.items()}
             self._add_piece(part, first, piece, is_all=piece == count)
             done += piece
+
+    def note(self) -> None:
+        """Write down what was put off; here nothing is."""
+
+    def settle(self) -> None:
+        """Bring `agents` up to date, as they always are here."""
+
+    @property
+    def _noted(self) -> int:
+        """Before this number it is known of every transition where its next observation is."""
+        return self.total
+
+    def _places_ahead(self, first: int, count: int, agents: int) -> Int64s | None:
+        """Rows for what follows `count` transitions of `agents` agents, added to the rows from `first` on.
+
+        Returns:
+            None = beyond the ring, as always here.
+        """
 
     def _add_piece(self, fields: Mapping[str, Array], first: int, count: int, *, is_all: bool) -> None:
         oldest = max(0, self.total + count - self.capacity)
@@ -262,24 +134,10 @@ class LinkedRows:
         before, firsts, lasts = self.agents.find_before(ids, episodes, ended, numbers)
         before[before < oldest] = NONE
 
-        ahead = (first + count) % self.ring
-        room = min(self.ring - self.capacity, self.ring - ahead)
-        is_steady = is_all and count <= room and len(firsts) == count
-        self._link(numbers, before, fields, np.where(ended, NONE, ahead + np.arange(count)) if is_steady else None)
+        ahead = self._places_ahead(first, count, len(firsts)) if is_all else None
+        self._link(numbers, before, fields, None if ahead is None else np.where(ended, NONE, ahead))
         self.agents.replace(ids[firsts], np.where(ended[lasts], NONE, numbers[lasts]), episodes[lasts], oldest)
         self.total += count
-        if is_steady:
-            who, is_ended = self._who[first : first + count].copy(), ended.any()
-            self._steady = _Steady(
-                size=count,
-                agents=ids.tobytes(),
-                episodes=b"" if is_ended else episodes.tobytes(),
-                nobody=bytes(count),
-                who=who,
-                begins=ended if is_ended else None,
-                noted=self.total,
-            )
-            self._find_bound(self._steady)
 
     def _link(self, numbers: Int64s, before: Int64s, fields: Mapping[str, Array], ahead: Int64s | None) -> None:
         """Let transitions `numbers` follow those of `before`.
@@ -324,8 +182,7 @@ class LinkedRows:
         """Free the rows beyond the ring of transitions that are dropped."""
         if oldest <= self._owned_from:
             return
-        # What is not noted yet has none.
-        noted = self.total if self._steady is None else self._steady.noted
+        noted = self._noted  # What is not noted yet has none.
         successor = self._successor[self.rows_of(np.arange(self._owned_from, min(oldest, noted)))]
         self.free.give_back(successor[successor >= self.ring])
         stop = min(oldest + _SCAN, noted)
@@ -375,12 +232,7 @@ class LinkedRows:
         """Where `add` writes which field."""
         columns, followed = self.store.columns, self.store.followed
         self._successor = columns["successor"]
-        self._who = self.store.side_by_side(_WHO)
-        self._links = self.store.side_by_side(("successor", *_WHO))
-        self._ended = self.store.side_by_side(_ENDED)
         self._followed_writes = [(name, followed[name], columns[name]) for name in self.names if name in followed]
-        own = [name for name in self.names if name not in {*followed, *_WHO, *_ENDED}]
-        self._writer = FieldWriter(self.store, own, {name: followed[name] for name in self.names if name in followed})
 
 
 def ring_size(capacity: int) -> int:

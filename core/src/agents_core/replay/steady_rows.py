@@ -1,0 +1,211 @@
+"""The fast way of adding: the same agents act together again and again, as in most runs.
+
+What they see next is then written right to the rows ahead, where their next transitions are going to be, so that an
+observation is written once only; and what follows from the agents' being the same is put off until somebody wants to
+know, see `SteadyRows.note`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents_core.columns import Array
+from agents_core.replay.agents import NONE
+from agents_core.replay.layout import Field
+from agents_core.replay.linked_rows import ENDED, WHO, Bools, Int64s, LinkedRows
+from agents_core.replay.writing import FieldWriter
+
+_PUT_OFF = 2048
+"""Most transitions that are put off."""
+
+
+@dataclass(slots=True)
+class _Steady:
+    """Agents that act together again and again, and have just done so; what they saw then is in the rows ahead.
+
+    Attributes:
+        size: How many.
+        agents: `agent_id` as bytes.
+        episodes: `episode_id` as bytes; empty where `begins` is not.
+        nobody: `terminated` and `truncated` of nobody, as bytes.
+        who: int64[size, 2], `agent_id` and `episode_id`.
+        begins: bool[size], whose episode ended and whose rows ahead hold nothing therefore; None = of nobody.
+        noted: Transitions from this number on have no agent, end and successor in their row yet; see `note`.
+    """
+
+    size: int
+    agents: bytes
+    episodes: bytes
+    nobody: bytes
+    who: Int64s
+    begins: Bools | None
+    noted: int
+
+
+class SteadyRows(LinkedRows):
+    """Rows of transitions that come most often from the same agents in the same order."""
+
+    def __init__(self, capacity: int, beyond: int, fields: Mapping[str, Field]) -> None:
+        self._steady: _Steady | None = None
+        self._is_steady = False
+        self._smooth_until = 0
+        super().__init__(capacity, beyond, fields)
+
+    def add(self, fields: Mapping[str, Array]) -> None:
+        steady = self._steady
+        if steady is not None and len(fields) == self._field_count and fields["agent_id"].tobytes() == steady.agents:
+            try:
+                if (
+                    fields["episode_id"].tobytes() == steady.episodes
+                    and fields["terminated"].tobytes() == steady.nobody
+                    and fields["truncated"].tobytes() == steady.nobody
+                ):
+                    total, size = self.total, steady.size
+                    if total < self._smooth_until:
+                        first = total % self.ring
+                        self._writer.write(fields, first, first + size, size)
+                        self.total = total + size
+                        return
+                    if self._add_at_a_bound(fields, steady):
+                        return
+                elif self._add_with_ends(fields, steady):
+                    return
+            except KeyError:  # As many fields as last time, but others.
+                self._field_count = NONE
+        super().add(fields)
+        if self._is_steady:
+            self._start_steadily(fields)
+
+    @property
+    def _noted(self) -> int:
+        return self.total if self._steady is None else self._steady.noted
+
+    def _places_ahead(self, first: int, count: int, agents: int) -> Int64s | None:
+        ahead = (first + count) % self.ring
+        room = min(self.ring - self.capacity, self.ring - ahead)
+        self._is_steady = count == agents and count <= room
+        return ahead + np.arange(count) if self._is_steady else None
+
+    def _start_steadily(self, fields: Mapping[str, Array]) -> None:
+        """The transitions just added are of agents of which one is likely to hear more."""
+        self._is_steady = False
+        ended = fields["terminated"] | fields["truncated"]
+        count, is_ended = len(ended), bool(ended.any())
+        first = (self.total - count) % self.ring
+        self._steady = _Steady(
+            size=count,
+            agents=fields["agent_id"].tobytes(),
+            episodes=b"" if is_ended else fields["episode_id"].tobytes(),
+            nobody=bytes(count),
+            who=self._who[first : first + count].copy(),
+            begins=ended if is_ended else None,
+            noted=self.total,
+        )
+        self._find_bound(self._steady)
+
+    def note(self) -> None:
+        """Write down what `add` put off for those that act together again and again."""
+        steady = self._steady
+        if steady is None or steady.noted == self.total:
+            return
+        first, count = steady.noted % self.ring, self.total - steady.noted
+        ahead = (first + steady.size) % self.ring
+        rows = slice(first, first + count)
+        self._writer.flush(first, ahead)
+        noted = np.empty((count // steady.size, steady.size, 3), np.int64)
+        noted[:, :, 0] = np.arange(ahead, ahead + count).reshape(-1, steady.size)
+        noted[:, :, 1:] = steady.who
+        self._links[rows] = noted.reshape(count, 3)
+        self._ended[rows] = False
+        steady.noted = self.total
+
+    def _find_bound(self, steady: _Steady) -> None:
+        """Find out how long transitions may be added without looking at anything else."""
+        size = steady.size
+        until_wrap = self.total - self.total % self.ring + self.ring - 2 * size
+        until_note = steady.noted + max(1, min(_PUT_OFF, self.capacity) // size) * size - size
+        until_owned = self._owned_from + self.capacity - size
+        self._smooth_until = min(until_wrap, until_note, until_owned) + 1
+
+    def _add_at_a_bound(self, fields: Mapping[str, Array], steady: _Steady) -> bool:
+        """As `add` does it for most, at the end of the ring or where something is to be noted or freed.
+
+        Returns:
+            Whether it could be; False = the rows ahead would wrap around.
+        """
+        self.note()  # What is put off lies in one piece.
+        first = self.total % self.ring
+        ahead = (first + steady.size) % self.ring
+        if ahead + steady.size > self.ring:
+            return False
+        self._writer.write(fields, first, ahead, steady.size)
+        self.total += steady.size
+        self.note()
+        self._free_before(self.total - self.capacity)
+        self._find_bound(steady)
+        return True
+
+    def settle(self) -> None:
+        """Bring `agents` up to date, and what was seen last to rows beyond the ring: other agents may come now."""
+        steady = self._steady
+        if steady is None:
+            return
+        self.note()
+        self._steady = None
+        numbers = np.arange(self.total - steady.size, self.total)
+        goes_on = np.ones(steady.size, np.bool_) if steady.begins is None else ~steady.begins
+        order = np.argsort(steady.who[:, 0])
+        last = np.where(goes_on, numbers, NONE)[order]
+        self.agents.replace(steady.who[order, 0], last, steady.who[order, 1], self.total - len(self))
+        rows = self.rows_of(numbers[goes_on])
+        beyond = self.take_beyond(len(rows))
+        for _, _, column in self._followed_writes:
+            column[beyond] = column[self._successor[rows]]
+        self._successor[rows] = beyond
+        self._owned_from = min(self._owned_from, int(numbers[0]))
+
+    def _add_with_ends(self, fields: Mapping[str, Array], steady: _Steady) -> bool:
+        """One more transition of each of the same agents; episodes may end with it, and begin if they ended before.
+
+        Returns:
+            Whether it could be; False = an episode was left without an end, or the rows ahead would wrap around.
+        """
+        first = self.total % self.ring
+        ahead = (first + steady.size) % self.ring
+        if ahead + steady.size > self.ring:
+            return False
+        goes_on = fields["episode_id"] == steady.who[:, 1]
+        if not (goes_on if steady.begins is None else goes_on | steady.begins).all():
+            return False
+        self.note()
+        stop = first + steady.size
+        self._free_before(self.total + steady.size - self.capacity)
+        for name in self.names:
+            self.store.columns[name][first:stop] = fields[name]
+        for _, follower, column in self._followed_writes:
+            column[ahead : ahead + steady.size] = fields[follower]
+        self._successor[first:stop] = np.arange(ahead, ahead + steady.size)
+        ended = fields["terminated"] | fields["truncated"]
+        ends = np.flatnonzero(ended)
+        if len(ends):
+            self._owned_from = min(self._owned_from, self.total)
+            self._successor[first + ends] = self._put_beyond(fields, ends)
+        self.total += steady.size
+        steady.noted = self.total
+        steady.who = self._who[first:stop].copy()
+        steady.begins = ended if len(ends) else None
+        steady.episodes = b"" if len(ends) else fields["episode_id"].tobytes()
+        self._find_bound(steady)
+        return True
+
+    def _list_writes(self) -> None:
+        super()._list_writes()
+        followed = self.store.followed
+        self._who = self.store.side_by_side(WHO)
+        self._links = self.store.side_by_side(("successor", *WHO))
+        self._ended = self.store.side_by_side(ENDED)
+        own = [name for name in self.names if name not in {*followed, *WHO, *ENDED}]
+        self._writer = FieldWriter(self.store, own, {name: followed[name] for name in self.names if name in followed})
