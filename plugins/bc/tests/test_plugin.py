@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from agents_bc.config import BCConfig
-from agents_core.contracts.trainer import Trainer
 from agents_core.registry import load_registry
 from pydantic import ValidationError
 
@@ -14,7 +13,7 @@ def test_the_trainer_is_registered() -> None:
     assert component.distribution == "agents-bc"
     assert component.spec.offline
     assert component.load_config() is BCConfig
-    assert issubclass(component.load_factory(), Trainer)
+    assert callable(component.load_factory())
 
 
 def test_every_option_is_described() -> None:
@@ -40,6 +39,7 @@ def test_values_out_of_bounds_and_unknown_keys_are_refused(key: str, value: obje
         BCConfig(demo_path="x.h5", **{key: value})
 
 
-def test_demonstrations_must_be_named() -> None:
-    with pytest.raises(ValidationError, match="demo_path"):
-        BCConfig()
+@pytest.mark.parametrize("options", [{}, {"demo_path": "x.h5", "teacher": "Other"}])
+def test_there_is_one_source_to_learn_from(options: dict[str, str]) -> None:
+    with pytest.raises(ValidationError, match="either `demo_path` .* or `teacher`"):
+        BCConfig(**options)

@@ -71,13 +71,15 @@ class Trainer(ABC):
         needs: `trajectories`: `process` gets `Trajectories` of at least `rollout_size` rows, all acted by the same
             policy. `transitions`: `process` gets `Columns` with `next_obs.<i>` (and `next_action_mask` where there
             are masks), once each agent's next observation is there. `nothing`: it learns from its demonstration;
-            `process` gets an empty table, `is_ready` says whether there is still something to gain.
+            `process` gets an empty table, `is_ready` says whether there is still something to gain. With a `teacher`,
+            `process` gets the experience of that behavior, in the form that the teacher's own trainer needs.
         rollout_size: Rows that a trainer of trajectories wants at once.
         policy: What acts; `update` changes it in place.
         buffer: What a trainer of transitions samples from; saved apart from the trainer's own state.
         rows_learned: Of a trainer that needs nothing: transitions that the last `update` trained on, which are its
             steps.
         score: Of a trainer that needs nothing: how good the policy is, for `best` where nothing is evaluated.
+        teacher: Name of the behavior whose experience it learns from, of the same environment; None = its own, or none.
     """
 
     needs: Needs
@@ -86,6 +88,7 @@ class Trainer(ABC):
     buffer: Buffer | None = None
     rows_learned: int = 0
     score: float | None = None
+    teacher: str | None = None
 
     @abstractmethod
     def process(self, experience: Trajectories | Columns, step: int) -> None:

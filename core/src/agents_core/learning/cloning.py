@@ -13,7 +13,7 @@ from agents_core.demonstrations.loading import load_demonstrations
 from agents_core.demonstrations.sampling import DemonstrationSampler
 from agents_core.learning.cloning_config import CloningConfig
 from agents_core.learning.cloning_loss import CloningError
-from agents_core.learning.cloning_rows import ExpertRows, expert_rows
+from agents_core.learning.cloning_rows import ExpertRows, Int64s, expert_rows
 from agents_core.learning.finite import check_losses, check_weights
 from agents_core.learning.optimiser import FlatAdam
 from agents_core.learning.rollout import mean_stats
@@ -65,13 +65,8 @@ class Cloner:
                 self._rows.refresh()
                 self._rows_to_refresh = len(self._rows)
             units = self._sampler.sample(self._units)
-            error = self._rows.error(units)
-            loss = error.loss.mean()
-            self._network.flat.differentiate(loss)
-            stats = {"loss": float(loss.detach()), **cloning_stats(error, self._network.spec)}
-            check_losses(stats, place)
+            collected.append(cloning_losses(self._network, self._rows, units, place))
             self._optimiser.step(learning_rate, max_norm)
-            collected.append(stats)
             count = int(self._rows.unit_lengths[units].sum())
             trained += count
             self._rows_to_refresh -= count
@@ -91,6 +86,23 @@ class Cloner:
         self._sampler.load_state_dict(state["sampler"])
         self._rows.load_state_dict(state["rows"])
         self._rows_to_refresh = state["rows_to_refresh"]
+
+
+def cloning_losses(network: ActorCritic, rows: ExpertRows, units: Int64s, place: str) -> dict[str, float]:
+    """Put the gradient of the loss over some units into `network.flat.gradient`.
+
+    Returns:
+        `loss` and what `cloning_stats` gives.
+
+    Raises:
+        NonFiniteError: A number is NaN or infinite; `place` says where.
+    """
+    error = rows.error(units)
+    loss = error.loss.mean()
+    network.flat.differentiate(loss)
+    stats = {"loss": float(loss.detach()), **cloning_stats(error, network.spec)}
+    check_losses(stats, place)
+    return stats
 
 
 class BehavioralCloning:

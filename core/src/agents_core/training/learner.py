@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from agents_core.columns import Columns
 from agents_core.config import BehaviorSection
 from agents_core.contracts.environment import Actions, BehaviorSteps
 from agents_core.contracts.trainer import Trainer
@@ -14,6 +15,7 @@ from agents_core.experience.collector import Collector, TrajectoryCollector
 from agents_core.experience.transitions import TransitionCollector
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.training.summary import BehaviorSummary
+from agents_core.trajectory import Trajectories
 
 
 class Learner:
@@ -41,6 +43,8 @@ class Learner:
         self.updated_at = 0
         """Step of the last update."""
         self.best_return: float | None = None
+        self.watchers: list[Callable[[Trajectories | Columns], None]] = []
+        """Called with all experience, before it is learned from, and when nothing is learned any more."""
         self.is_closed = acts_only
         """Whether nothing is learned any more, while other behaviors may not be done yet."""
 
@@ -61,7 +65,7 @@ class Learner:
     def receive(self, steps: BehaviorSteps) -> None:
         """Take in an environment step."""
         self.collector.receive(steps)
-        if self.is_closed:
+        if self.is_closed and not self.watchers:
             self.collector.discard()
         if len(steps.terminal):
             episodes = self.collector.pop_episodes()
@@ -88,11 +92,16 @@ class Learner:
         What is left of a rollout at `max_steps` counts from a quarter on.
         """
         enough = self.trainer.rollout_size / 4 if self.is_done else self.trainer.rollout_size
-        return not self.is_closed and self.collector.rows >= max(enough, 1)
+        return (not self.is_closed or bool(self.watchers)) and self.collector.rows >= max(enough, 1)
 
     def learn(self) -> dict[str, float] | None:
         """Hand the experience to the trainer and update; None where the trainer waits for more."""
-        self.trainer.process(self.collector.take(), self.step)
+        experience = self.collector.take()
+        for watch in self.watchers:
+            watch(experience)
+        if self.is_closed:
+            return None
+        self.trainer.process(experience, self.step)
         if not self.trainer.is_ready():
             return None
         stats = self.trainer.update()

@@ -16,6 +16,7 @@ from agents_core.training.clock import RunClock
 from agents_core.training.learner import Learner
 from agents_core.training.recorder import Recorder
 from agents_core.training.stop import StopSignal
+from agents_core.training.student import introduce
 
 _log = logging.getLogger(__name__)
 
@@ -110,6 +111,7 @@ class TrainingLoop:
     def _learner(self, name: str) -> Learner:
         if name not in self.learners:
             self.learners[name] = self._make_learner(name, self._pool.behavior_specs[name])
+            introduce(self.learners, self._pool.behavior_specs)
         return self.learners[name]
 
     def _attend(self, learner: Learner, recorder: Recorder) -> None:

@@ -46,8 +46,8 @@ def is_offline(experiment: Experiment) -> bool:
 
 
 def _is_offline(section: BehaviorSection) -> bool:
-    spec = section.trainer.component.spec
-    return isinstance(spec, TrainerSpec) and spec.offline
+    spec, config = section.trainer.component.spec, section.trainer.config
+    return isinstance(spec, TrainerSpec) and spec.offline and getattr(config, "demo_path", None) is not None
 
 
 def behavior_demonstrations(

@@ -24,12 +24,13 @@ from agents_core.training.evaluator import Evaluator
 from agents_core.training.failures import explained_failures
 from agents_core.training.learner import Learner, check_spec, spec_from_tree
 from agents_core.training.loop import TrainingLoop
-from agents_core.training.offline import OfflineLearner, OfflineLoop, behavior_demonstrations, is_offline
+from agents_core.training.offline import OfflineLoop, behavior_demonstrations, is_offline
 from agents_core.training.recorder import Recorder
 from agents_core.training.run_directory import RunDirectory, Status
 from agents_core.training.run_options import RunOptions, RunResult
 from agents_core.training.state_tree import check_same_arrays
 from agents_core.training.stop import StopSignal
+from agents_core.training.student import learner_kind
 from agents_core.training.versions import core_versions, plugin_versions
 
 Loop = TrainingLoop | OfflineLoop
@@ -200,7 +201,7 @@ class _Run:
             trainer = make_trainer(
                 self._experiment, name, section, spec, self._timers, acts_only=acts_only, demonstration=demonstration
             )
-            learner = (Learner if demonstration is None else OfflineLearner)(
+            learner = learner_kind(trainer, demonstration)(
                 name,
                 section,
                 spec,

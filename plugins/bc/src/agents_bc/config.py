@@ -6,14 +6,18 @@ from typing import Literal
 
 from agents_core.options import ConfigModel, DemonstrationPath, PositiveSchedule
 from agents_core.schedules import Schedule
-from pydantic import Field
+from pydantic import Field, model_validator
 
 
 class BCConfig(ConfigModel):
     """Behavioral cloning."""
 
-    demo_path: DemonstrationPath | list[DemonstrationPath] = Field(
-        description="Demonstrations: a file, a folder, `format:name`, or a list of these."
+    demo_path: DemonstrationPath | list[DemonstrationPath] | None = Field(
+        default=None, description="Demonstrations: a file, a folder, `format:name`, or a list of these."
+    )
+    teacher: str | None = Field(
+        default=None,
+        description="Instead of demonstrations: the behavior of the same environment that is imitated while it acts.",
     )
     loss: Literal["nll", "mse"] = Field(
         default="nll",
@@ -34,6 +38,15 @@ class BCConfig(ConfigModel):
         description="Validations without a better likelihood after which training ends, with the weights that had the "
         "best; null = it goes on to max_steps.",
     )
+    num_epoch: int = Field(
+        default=3, ge=1, le=1000, description="Passes over what the teacher did since the last update; `teacher` only."
+    )
     initial_std: float = Field(
         default=0.5, gt=0, le=10, description="Standard deviation of continuous actions at the start."
     )
+
+    @model_validator(mode="after")
+    def _learns_from_one_source(self) -> BCConfig:
+        if (self.demo_path is None) == (self.teacher is None):
+            raise ValueError("expected either `demo_path` (demonstrations) or `teacher` (a behavior), and not both")
+        return self

@@ -10,7 +10,7 @@ def agents_trainers() -> list[TrainerSpec]:
             name="bc",
             summary="Behavioral cloning: acts as demonstrations did, learned without reward",
             config="agents_bc.config:BCConfig",
-            factory="agents_bc.trainer:BCTrainer",
+            factory="agents_bc.making:make_trainer",
             tags=("imitation", "offline", "continuous", "discrete", "hybrid"),
             offline=True,
         )

@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 from agents_core.columns import Columns
 from agents_core.contracts.demonstration import Demonstration
-from agents_core.contracts.trainer import Trainer, TrainerContext
-from agents_core.errors import UserError
+from agents_core.contracts.trainer import TrainerContext
 from agents_core.generators import generator_state, set_generator_state
 from agents_core.learning.cloning import Cloner, validate
 from agents_core.learning.cloning_rows import expert_rows
-from agents_core.networks.actor_critic import ActorCritic
-from agents_core.networks.initialisation import torch_generator
-from agents_core.networks.policy import NetworkPolicy
 from agents_core.trajectory import Trajectories
 
+from agents_bc.base import CloningTrainer
 from agents_bc.config import BCConfig
 from agents_bc.episodes import hold_out
 from agents_bc.patience import Patience
@@ -26,35 +23,13 @@ MOST_ROWS = 65_536
 """Transitions of an update, at most; else each is one pass over the demonstration."""
 
 
-class BCTrainer(Trainer):
+class BCTrainer(CloningTrainer):
     """Learns from a demonstration alone; an update is a pass over it, followed by a validation."""
 
-    needs = "nothing"
-
     def __init__(self, context: TrainerContext[BCConfig]) -> None:
-        self._context = context
-        self._config = config = context.config
-        others = sorted(context.reward_signals.keys() - {"extrinsic"})
-        if others:
-            raise UserError(
-                f"behavior {context.behavior!r}: trainer 'bc' learns without rewards, but reward_signals has "
-                f"{', '.join(others)}; remove the section, or choose another trainer with `behavioral_cloning`"
-            )
-        weights, actions, order, split = context.seed.spawn(4)
-        # There are no values to learn: a shared body leaves nothing of the critic.
-        network = context.network.model_copy(update={"shared": True})
-        self._network = ActorCritic(
-            context.spec,
-            network,
-            0,
-            context.device,
-            torch_generator(weights),
-            context.encoders,
-            initial_std=config.initial_std,
-        )
-        self.policy: NetworkPolicy = NetworkPolicy(self._network, np.random.default_rng(actions))
-        self._patience = Patience(config.patience)
-        self._step = 0
+        super().__init__(context)
+        order, split = context.seed.spawn(2)
+        self._patience = Patience(context.config.patience)
         self._cloner: Cloner | None = None
         if context.demonstration is not None:
             self._prepare(context.demonstration, np.random.default_rng(split), order)
@@ -84,9 +59,8 @@ class BCTrainer(Trainer):
         config, context = self._config, self._context
         learning_rate = config.learning_rate.value(self._step, context.max_steps)
         rows = min(self._rows_of_pass, max(1, context.max_steps - self._step))
-        place = f"behavior {context.behavior!r}, step {self._step}"
         with context.timers.time("clone"):
-            stats, self.rows_learned = self._cloner.train(rows, learning_rate, place, config.max_grad_norm)
+            stats, self.rows_learned = self._cloner.train(rows, learning_rate, self._place(), config.max_grad_norm)
         stats = {f"train/{name}": value for name, value in stats.items()} | {"train/learning_rate": learning_rate}
         return stats | self._validate()
 
@@ -102,12 +76,6 @@ class BCTrainer(Trainer):
             values.copy_(self._patience.best_weights)
             self.score = self._patience.best_score
         return {f"validation/{name}": value for name, value in stats.items()}
-
-    def policy_state(self) -> dict[str, Any]:
-        return self._network.actor_state()
-
-    def load_policy_state(self, state: Mapping[str, Any]) -> None:
-        self._network.load_actor_state(state)
 
     def state_dict(self) -> dict[str, Any]:
         return {
