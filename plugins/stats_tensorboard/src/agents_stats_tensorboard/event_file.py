@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agents_core.training.durable import rename, write_file
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.summary.writer.record_writer import RecordWriter
 
