@@ -9,13 +9,14 @@ import numpy.typing as npt
 import pytest
 from agents_core.columns import Array
 from agents_core.contracts.demonstration import Demonstration
-from agents_core.contracts.environment import Actions
+from agents_core.contracts.environment import Actions, DecisionSteps, TerminalSteps
 from agents_core.contracts.policy import Policy
 from agents_core.contracts.worker_pool import WorkerPoolContext
 from agents_core.demonstrations import check_demonstration, episode_returns
+from agents_core.demonstrations.recording import EpisodeRecorder
 from agents_core.environments.config import InlineConfig
 from agents_core.environments.inline import InlinePool
-from agents_core.spec import BehaviorSpec
+from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.ragged import expected_reward
 from agents_core.testing.toy_config import ToyConfig
 from agents_core.testing.toy_factory import ToyMaker
@@ -107,3 +108,25 @@ def test_the_measure_is_the_same_without_recording() -> None:
         measured.append(evaluate(policies, pool, episodes=6, seed=1, record=record)["Ragged"])
     assert measured[0].demonstration is None
     np.testing.assert_array_equal(measured[0].returns, measured[1].returns)
+
+
+def test_what_ends_by_a_limit_is_truncated_and_what_has_no_number_is_passed_over() -> None:
+    spec = BehaviorSpec((ObservationSpec("x", (1,)),), ActionSpec(1))
+    recorder = EpisodeRecorder(spec)
+
+    def seen(*places: float) -> tuple[Array]:
+        return (np.array(places, np.float32)[:, None],)
+
+    numbers, agents = np.array([1, -1, 0]), np.array([30, 40, 50])
+    actions = Actions(np.array([[0.1], [0.2], [0.3]], np.float32), np.zeros((3, 0), np.int64))
+    recorder.act(numbers, DecisionSteps(agents, seen(1, 2, 3), np.zeros(3, np.float32)), actions)
+    ended = TerminalSteps(agents, seen(4, 5, 6), np.array([7, 8, 9], np.float32), np.array([True, True, False]))
+    recorder.end(np.array([0, 1]), ended, np.array([2, 0]))
+    episodes = recorder.demonstration("two").episodes
+    columns = episodes.columns
+    assert columns["obs.0"].tolist() == [[3], [1]]
+    assert episodes.final_observations[0].tolist() == [[6], [4]]
+    assert columns["reward"].tolist() == [9, 7]
+    assert columns["terminated"].tolist() == [True, False]
+    assert columns["truncated"].tolist() == [False, True]
+    assert columns["agent_id"].tolist() == [1, 0]
