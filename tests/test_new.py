@@ -10,7 +10,7 @@ import pytest
 from agents_core.cli.project import KINDS, Project
 from wheel_environment import ROOT, WheelEnvironment, build_wheels
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PROJECTS = {kind: Project(kind, "sample") for kind in KINDS}
 

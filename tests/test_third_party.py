@@ -29,7 +29,7 @@ evaluation: {interval: 0}
 stats: {jsonl: {}}
 """
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,7 @@ exec {there} -m pytest "$@"
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_tutorial_ends_with_a_published_signal(wheel_environment: WheelEnvironment, tmp_path: Path) -> None:
     for name, script in (("pip", PIP), ("pytest", PYTEST)):
         program = wheel_environment.programs / name

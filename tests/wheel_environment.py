@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+_SECONDS = 600
 _SITE_FOLDERS = ("site-packages", "dist-packages")
 
 
@@ -83,6 +84,6 @@ def _third_party() -> list[Path]:
 def _call(
     command: list[str], *, cwd: Path | None = None, env: dict[str, str] | None = None, code: int = 0
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=280)
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=_SECONDS)
     assert done.returncode == code, f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
