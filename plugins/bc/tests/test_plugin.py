@@ -41,5 +41,5 @@ def test_values_out_of_bounds_and_unknown_keys_are_refused(key: str, value: obje
 
 @pytest.mark.parametrize("options", [{}, {"demo_path": "x.h5", "teacher": "Other"}])
 def test_there_is_one_source_to_learn_from(options: dict[str, str]) -> None:
-    with pytest.raises(ValidationError, match="either `demo_path` .* or `teacher`"):
+    with pytest.raises(ValidationError, match=r"either `demo_path` .* or `teacher`"):
         BCConfig(**options)

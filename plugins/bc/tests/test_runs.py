@@ -9,9 +9,13 @@ from typing import Any
 import agents_core
 import numpy as np
 import pytest
+from agents_core.config import load_experiment
 from agents_core.contracts.demonstration import DemonstrationError
 from agents_core.errors import UserError
+from agents_core.registry import load_registry
 from agents_core.testing.demonstrations import random_demonstration
+from agents_core.training.run import train
+from agents_core.training.run_options import RunOptions
 from bc_experts import demonstrated, write
 from safetensors.numpy import load_file
 
@@ -129,3 +133,19 @@ def test_a_run_ends_early_where_nothing_is_gained_and_may_be_resumed(tmp_path: P
     again = agents_core.train(document, results=tmp_path, run_id="run", resume=True)
     assert again.status == "finished"
     assert again.behaviors["random"]["steps"] == steps
+
+
+def test_another_trainer_goes_on_from_a_clone(tmp_path: Path) -> None:
+    _, demonstration = demonstrated("discrete")
+    clone = agents_core.train(experiment(write(demonstration, tmp_path)), results=tmp_path, run_id="clone")
+    document = experiment(tmp_path, TOY)
+    document["behaviors"]["*"] |= {"trainer": {"type": "ppo", "buffer_size": 64, "batch_size": 64}, "max_steps": 64}
+    registry = load_registry()
+    options = RunOptions(results=tmp_path, run_id="tuned", init_from=str(clone.directory), quiet=True)
+    result = train(load_experiment(document, registry), registry, options)
+    assert result.status == "finished"
+    first, second = weights(clone.directory), weights(result.directory)
+    assert first.keys() == second.keys()
+    # One small update later it is still almost the clone.
+    for name in (name for name in first if name.startswith("weights")):
+        np.testing.assert_allclose(first[name], second[name], atol=0.02)

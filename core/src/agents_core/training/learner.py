@@ -58,6 +58,11 @@ class Learner:
         return self.step >= self.section.max_steps
 
     @property
+    def kind(self) -> str:
+        """Which trainer it is."""
+        return self.section.trainer.component.qualified_name
+
+    @property
     def score(self) -> float | None:
         """How good the policy is where it is not evaluated."""
         return self.summary.recent_return
@@ -113,6 +118,7 @@ class Learner:
         """Counters and statistics; the trainer's state is saved beside it."""
         return {
             "step": self.step,
+            "trainer": self.kind,
             "episodes_begun": self.collector.episodes_begun,
             "best_return": self.best_return,
             "summary": self.summary.state_dict(),

@@ -22,15 +22,15 @@ from agents_core.training.checkpoint_files import Checkpoint
 from agents_core.training.clock import RunClock
 from agents_core.training.evaluator import Evaluator
 from agents_core.training.failures import explained_failures
-from agents_core.training.learner import Learner, check_spec, spec_from_tree
+from agents_core.training.learner import Learner
 from agents_core.training.loop import TrainingLoop
 from agents_core.training.offline import OfflineLoop, behavior_demonstrations, is_offline
 from agents_core.training.recorder import Recorder
 from agents_core.training.run_directory import RunDirectory, Status
 from agents_core.training.run_options import RunOptions, RunResult
-from agents_core.training.state_tree import check_same_arrays
 from agents_core.training.stop import StopSignal
 from agents_core.training.student import learner_kind
+from agents_core.training.taking_over import take_over
 from agents_core.training.versions import core_versions, plugin_versions
 
 Loop = TrainingLoop | OfflineLoop
@@ -215,16 +215,8 @@ class _Run:
             ) from error
         checkpoint = self._initial.get(name)
         if checkpoint is not None:
-            check_spec(name, spec_from_tree(checkpoint.state["spec"]), spec)
-            check_same_arrays(checkpoint.policy, trainer.policy_state(), checkpoint.path)
-            trainer.load_policy_state(checkpoint.policy)
-            try:
-                trainer.load_state_dict(checkpoint.trainer)
-            except (KeyError, RuntimeError, TypeError, ValueError) as error:
-                raise UserError(
-                    f"{checkpoint.path}: was saved by a trainer that was set up otherwise: {error}. "
-                    "Use the `trainer`, `network` and `reward_signals` that it was trained with"
-                ) from error
+            is_other = self._resumed is None and checkpoint.state.get("trainer") != learner.kind
+            take_over(name, trainer, spec, checkpoint, only_policy=is_other)
             if self._resumed is not None and not self._options.inference:
                 learner.load_state_dict(checkpoint.state)
                 if not self._options.drop_replay:
