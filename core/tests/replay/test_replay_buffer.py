@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from agents_core.replay import linked_rows, steady_rows
+import torch
+from agents_core.replay import layout, linked_rows, steady_rows
+from agents_core.replay.layout import usual_fields
+from agents_core.replay.steady_rows import SteadyRows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from replay_model import (
@@ -190,3 +193,32 @@ def test_agents_that_mostly_act_together(agents, events, buffer_size, seed, size
             naive.add(transitions)
         check_equal(buffer, naive)
         check_sequences(buffer, naive, 4)
+
+
+def test_rows_for_another_device_hold_the_same(monkeypatch):
+    buffer, naive = play([[(agent, "") for agent in range(3)] for _ in range(20)], 40)
+    monkeypatch.setattr(layout, "_gathered", lambda words, _: layout._GatheredElsewhere(torch.from_numpy(words)))
+    check_equal(buffer, naive)
+    check_sequences(buffer, naive, 3)
+
+
+def test_rows_beyond_the_ring_are_used_again():
+    world, rows = World(), SteadyRows(40, 64, usual_fields(SPEC, 0))
+    most = rows.store.rows
+    for step in range(6000):
+        if step % 60 == 59:
+            world.restart()
+        rows.add(columns([world.act(agent, "truncated" if step % 61 == agent else "") for agent in range(3)]).fields)
+    assert rows.store.rows == most
+
+
+@pytest.mark.parametrize("agents", [1, 2, 4])
+@pytest.mark.parametrize("steps", range(15, 45))
+def test_nobody_looks_while_agents_act_together(agents, steps):
+    world, buffer, naive = World(), make_buffer(16), NaiveBuffer(16)
+    for step in range(steps):
+        transitions = [world.act(agent, "truncated" if step == 13 else "") for agent in range(agents)]
+        buffer.add(columns(transitions))
+        naive.add(transitions)
+    check_equal(buffer, naive)
+    check_sequences(buffer, naive, 4)
