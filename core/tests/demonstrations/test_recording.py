@@ -48,8 +48,8 @@ class Random(Policy):
 
 
 def recorded(behaviors: tuple[str, ...], episodes: int, **options: bool) -> dict[str, EvaluationResult]:
-    config = ToyConfig(id="ragged", agents=5, behaviors=behaviors, **options)
-    pool = InlinePool(WorkerPoolContext(InlineConfig(), 3, False, ToyMaker(config)))
+    config = ToyConfig(id="ragged", agents=12, behaviors=behaviors, **options)
+    pool = InlinePool(WorkerPoolContext(InlineConfig(), 6, False, ToyMaker(config)))
     pool.reset(0)
     policies = {name: Random(spec) for name, spec in pool.behavior_specs.items()}
     return evaluate(policies, pool, episodes=episodes, seed=4, record=True)
@@ -63,7 +63,7 @@ def demonstration(result: EvaluationResult) -> Demonstration:
 
 @pytest.mark.parametrize("groups", [False, True])
 def test_every_row_is_what_its_agent_saw_did_and_was_paid(groups: bool) -> None:
-    for name, result in recorded(("Ragged", "Other"), 12, groups=groups, image=True).items():
+    for name, result in recorded(("Ragged", "Other"), 18, groups=groups, image=True).items():
         made = demonstration(result)
         columns, lengths = made.episodes.columns, made.episodes.lengths
         who, time = columns["obs.0"][:, 0], columns["obs.0"][:, 2]
@@ -88,7 +88,7 @@ def test_every_row_is_what_its_agent_saw_did_and_was_paid(groups: bool) -> None:
 
 @pytest.mark.parametrize("groups", [False, True])
 def test_the_episodes_are_those_that_were_measured(groups: bool) -> None:
-    for result in recorded(("Ragged", "Other"), 9, groups=groups).values():
+    for result in recorded(("Ragged", "Other"), 12, groups=groups).values():
         made = demonstration(result)
         np.testing.assert_array_equal(made.episodes.lengths, result.lengths)
         np.testing.assert_allclose(episode_returns(made), result.returns, rtol=1e-6)

@@ -88,15 +88,33 @@ def test_boxes_are_flattened_and_actions_brought_from_their_bounds_to_one() -> N
 
 def test_choices_become_one_hot_observations_and_branches_from_their_start() -> None:
     name = foreign(
-        spaces.Dict({"place": spaces.Discrete(3, start=1), "arm": spaces.Tuple((spaces.MultiBinary(2),))}),
+        spaces.Dict(
+            {
+                "place": spaces.Discrete(3, start=1),
+                "arm": spaces.Tuple((spaces.MultiBinary(2),)),
+                "pair": spaces.MultiDiscrete([2, 3], start=[0, 4]),
+            }
+        ),
         spaces.MultiDiscrete([3, 2], start=[5, 0]),
-        episode({"place": np.array([1, 3, 2]), "arm": (np.array([[0, 1]] * 3),)}, np.array([[5, 1], [7, 0]]), 2),
+        episode(
+            {
+                "place": np.array([1, 3, 2]),
+                "arm": (np.array([[0, 1]] * 3),),
+                "pair": np.array([[1, 4], [0, 6], [0, 5]]),
+            },
+            np.array([[5, 1], [7, 0]]),
+            2,
+        ),
     )
     read = load_demonstrations(name)
-    assert {spec.name: spec.shape for spec in read.spec.observations} == {"arm.0": (2,), "place": (3,)}
-    place = [spec.name for spec in read.spec.observations].index("place")
-    assert read.episodes.columns[f"obs.{place}"].tolist() == [[1, 0, 0], [0, 0, 1]]
-    assert read.episodes.columns["action.discrete"].tolist() == [[0, 1], [2, 0]]
+    columns = read.episodes.columns
+    seen = {spec.name: columns[f"obs.{i}"].tolist() for i, spec in enumerate(read.spec.observations)}
+    assert seen == {
+        "arm.0": [[0, 1], [0, 1]],
+        "pair": [[0, 1, 1, 0, 0], [1, 0, 0, 0, 1]],
+        "place": [[1, 0, 0], [0, 0, 1]],
+    }
+    assert columns["action.discrete"].tolist() == [[0, 1], [2, 0]]
     assert read.spec.action == ActionSpec(0, (3, 2))
 
 
