@@ -203,7 +203,7 @@ def test_rows_for_another_device_hold_the_same(monkeypatch):
 
 
 def test_rows_beyond_the_ring_are_used_again():
-    world, rows = World(), SteadyRows(40, 64, usual_fields(SPEC, 0))
+    world, rows = World(), SteadyRows(40, 12, usual_fields(SPEC, 0))
     most = rows.store.rows
     for step in range(6000):
         if step % 60 == 59:
