@@ -17,7 +17,7 @@ from planted import PACKAGING_TOO, SPAWNED, failures, load
 class FastTrainers(TrainerConformance):
     """A trainer that does not learn need not try for long."""
 
-    probe_steps = 12_000
+    probe_steps = 6_000
 
 
 KITS = {
