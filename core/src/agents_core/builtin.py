@@ -131,7 +131,7 @@ def agents_demonstration_formats() -> list[DemonstrationFormatSpec]:
         DemonstrationFormatSpec(
             name="hdf5",
             summary="Demonstrations in HDF5 files of our own",
-            config="agents_core.demonstrations.hdf5_config:Hdf5Config",
+            config="agents_core.options:NoOptions",
             factory="agents_core.demonstrations.hdf5:Hdf5Demonstrations",
             suffixes=(".h5", ".hdf5"),
         )

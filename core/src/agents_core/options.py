@@ -34,6 +34,10 @@ class ConfigModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+class NoOptions(ConfigModel):
+    """For components that leave nothing to choose."""
+
+
 class ScheduleModel(ConfigModel):
     """A scheduled value written out."""
 

@@ -29,8 +29,8 @@ from agents_core.contracts.demonstration import (
 )
 from agents_core.demonstrations.checks import check_demonstration, expected_columns
 from agents_core.demonstrations.fitting import fitted
-from agents_core.demonstrations.hdf5_config import Hdf5Config
 from agents_core.demonstrations.writing import written_aside
+from agents_core.options import NoOptions
 from agents_core.spec import BehaviorSpec
 from agents_core.trajectory import Trajectories
 
@@ -52,7 +52,7 @@ _DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError
 class Hdf5Demonstrations(DemonstrationFormat):
     """Reads, writes and appends to `.h5` files."""
 
-    def __init__(self, context: DemonstrationFormatContext[Hdf5Config]) -> None:
+    def __init__(self, context: DemonstrationFormatContext[NoOptions]) -> None:
         pass
 
     def read(self, source: str) -> Demonstration:
