@@ -16,13 +16,13 @@ from agents_core.demonstrations import (
     DemonstrationFormatContext,
     check_demonstration,
 )
-from agents_core.options import NoOptions
 from agents_core.spec import BehaviorSpec
 from agents_core.trajectory import Trajectories
 from minari.dataset.minari_dataset import parse_dataset_id
 from minari.storage.datasets_root_dir import get_dataset_path
 
 from agents_demonstrations_minari.actions import ActionLayout
+from agents_demonstrations_minari.config import MinariConfig
 from agents_demonstrations_minari.observations import MASK_KEY, leaves
 from agents_demonstrations_minari.writing import AGENT_KEY, write_dataset
 
@@ -30,7 +30,7 @@ from agents_demonstrations_minari.writing import AGENT_KEY, write_dataset
 class MinariDatasets(DemonstrationFormat):
     """Reads and writes the local store."""
 
-    def __init__(self, context: DemonstrationFormatContext[NoOptions]) -> None:
+    def __init__(self, context: DemonstrationFormatContext[MinariConfig]) -> None:
         pass
 
     def read(self, source: str) -> Demonstration:

@@ -11,7 +11,7 @@ def agents_demonstration_formats() -> list[DemonstrationFormatSpec]:
         DemonstrationFormatSpec(
             name="minari",
             summary="Minari data sets of the local store, as minari:ID",
-            config="agents_core.options:NoOptions",
+            config="agents_demonstrations_minari.config:MinariConfig",
             factory="agents_demonstrations_minari.format:MinariDatasets",
         )
     ]
