@@ -62,6 +62,12 @@ def test_import_contracts_name_every_plugin() -> None:
     assert set(outside["source_modules"]) == packages
 
 
+def test_the_install_command_of_the_readme_names_every_distribution() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    (command,) = [line for line in lines if "--no-build-isolation -e core" in line]
+    assert {f"plugins/{folder.name}" for folder in PLUGINS} == set(re.findall(r"-e (plugins/\w+)", command))
+
+
 def test_plugin_has_the_files_that_every_plugin_has(plugin: Path) -> None:
     source = plugin / "src" / _package(plugin)
     lines = (source / "plugin.py").read_text(encoding="utf-8").splitlines()
