@@ -108,6 +108,9 @@ def test_only_own_transitions_have_priorities(tmp_path: Path) -> None:
     again = buffer.sample(2000, generator)["row"].numpy()
     # What was sampled before has almost no priority left.
     assert np.isin(again, batch["row"].numpy()[~shown]).sum() < 20
+    # A new one has the highest that there was, and the errors of demonstrations are none of them.
+    buffer.add(columns([world.act(0)]))
+    assert (buffer.sample(2000, generator)["row"].numpy() == 50).mean() < 0.1
 
 
 def test_only_own_transitions_are_counted_and_saved(tmp_path: Path) -> None:

@@ -9,8 +9,17 @@ from typing import Any
 import agents_core
 import numpy as np
 import pytest
+import torch
+from agents_bc.config import BCConfig
+from agents_bc.making import make_trainer as make_bc
+from agents_core.columns import Columns
+from agents_core.contracts.trainer import TrainerContext
 from agents_core.errors import UserError
+from agents_core.options import NetworkConfig
+from agents_core.testing.demonstrations import random_demonstration
 from agents_core.testing.toys import MaskedBranches
+from agents_core.timers import Timers
+from agents_core.trajectory import Trajectories
 from safetensors.numpy import load_file
 
 PPO = {"type": "ppo", "buffer_size": 512, "batch_size": 64, "learning_rate": 3e-3, "beta": 0.0}
@@ -78,6 +87,34 @@ def test_a_resumed_run_ends_with_the_weights_of_one_that_was_not_stopped(tmp_pat
         first, second = weights(whole.directory, behavior), weights(parts.directory, behavior)
         for name, array in first.items():
             np.testing.assert_array_equal(array, second[name], err_msg=f"{behavior} {name}")
+
+
+def test_what_the_teacher_did_is_kept_when_its_arrays_are_used_again() -> None:
+    demonstration = random_demonstration(lengths=(40, 30))
+    updates = []
+    for overwritten in (False, True):
+        context = TrainerContext(
+            behavior="Student",
+            spec=demonstration.spec,
+            config=BCConfig(teacher="Teacher"),
+            network=NetworkConfig(hidden_units=8),
+            reward_signals={},
+            max_steps=1000,
+            device=torch.device("cpu"),
+            seed=np.random.SeedSequence(0),
+            timers=Timers(),
+        )
+        trainer = make_bc(context)
+        arrays = {name: array.copy() for name, array in demonstration.episodes.columns.fields.items()}
+        assert trainer.teacher == "Teacher"
+        for _ in range(4):
+            assert not trainer.is_ready()
+            trainer.process(Trajectories(Columns(arrays), demonstration.episodes.lengths, ()), 10)
+        if overwritten:
+            for array in arrays.values():
+                array[...] = 0
+        updates.append(trainer.update())
+    assert updates[0] == updates[1]
 
 
 def test_a_teacher_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -194,3 +194,14 @@ def test_options() -> None:
     GAILConfig(demo_path="x.h5", gamma=1, absorbing=False)
     with pytest.raises(ValidationError, match="demo_path"):
         GAILConfig()
+
+
+def test_normalisers_take_in_as_much_of_the_expert_as_of_the_agents(tmp_path: Path) -> None:
+    signal = make_signal(tmp_path)
+    batch = agents_batch(16, shift=8.0)  # The demonstration has 16 rows too.
+    signal.observe(batch)
+    expert = random_demonstration(SPEC, (5, 7, 4)).episodes.columns["obs.0"]
+    both = np.concatenate([expert, batch["obs.0"].numpy()]).astype(np.float64)
+    seen = signal._discriminator.inputs(batch)[0].numpy()
+    expected = (batch["obs.0"].numpy() - both.mean(axis=0)) / both.std(axis=0)
+    np.testing.assert_allclose(seen, np.clip(expected, -5, 5), rtol=1e-5, atol=1e-5)

@@ -8,6 +8,14 @@ from agents_core.options import BodyConfig, DemonstrationPath, RewardSignalConfi
 from pydantic import Field, model_validator
 
 
+class DiscriminatorConfig(BodyConfig):
+    """The `network:` section of the signal."""
+
+    normalize: bool = Field(
+        default=True, description="Normalise vector observations by what the expert and the agents saw, half each."
+    )
+
+
 class GAILConfig(RewardSignalConfig):
     """Generative adversarial imitation learning: what a discriminator takes for the expert's is rewarded."""
 
@@ -30,9 +38,8 @@ class GAILConfig(RewardSignalConfig):
     )
     gradient_penalty: float = Field(default=10.0, ge=0, description="Weight of the penalty on its slope; 0 = none.")
     learning_rate: float = Field(default=3e-4, gt=0, le=1, description="Step size of the signal's own Adam.")
-    network: BodyConfig = Field(
-        default=BodyConfig(hidden_units=128, num_layers=2, normalize=True),
-        description="The discriminator, apart from the policy's networks.",
+    network: DiscriminatorConfig = Field(
+        default=DiscriminatorConfig(), description="The discriminator, apart from the policy's networks."
     )
 
     @model_validator(mode="after")
