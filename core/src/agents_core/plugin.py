@@ -53,7 +53,7 @@ class TrainerSpec(ComponentSpec):
 
     Attributes:
         quickstart: `package:file` of an experiment YAML that `agents run --plugin NAME` runs on its own.
-        offline: Whether it can train without an environment.
+        offline: Whether it can train without an environment, from what `demo_path` of its config names.
         buffer: Buffer that it samples from where the experiment names none; None = it has no `buffer` option.
     """
 
