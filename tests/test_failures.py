@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
+from typing import Any
 
 import agents_core
 import pytest
@@ -56,6 +57,49 @@ def test_an_exception_of_a_plugin_names_the_plugin_and_its_line(
     assert "Traceback" in (tmp_path / "results" / "run" / "run.log").read_text()
 
 
+def test_a_plugin_that_leaves_the_program_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sulky.py").write_text(SIGNAL.replace('return batch["no_such_field"]', "raise SystemExit(0)"))
+    (tmp_path / "experiment.yaml").write_text(EXPERIMENT)
+    done = CliRunner().invoke(main, ["run", "experiment.yaml", "--run-id", "run", "--quiet"])
+    assert done.exit_code == 1
+    assert "plugin 'sulky'" in done.stderr
+    assert "sys.exit(0)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        ("5", "`update` returned int"),
+        ('{"loss": batch["reward"]}', "`update` returned 'loss' as a Tensor"),
+        ('{"loss": float("nan")}', "`update` returned 'loss' as nan"),
+    ],
+)
+@pytest.mark.parametrize("trainer", ["ppo", "sac"])
+def test_statistics_that_a_signal_may_not_give_are_refused_with_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trainer: str, returned: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    update = f'batch["reward"]\n\n    def update(self, batch):\n        return {returned}'
+    (tmp_path / "sulky.py").write_text(SIGNAL.replace('batch["no_such_field"]', update))
+    text = EXPERIMENT
+    if trainer == "sac":
+        text = text.replace("type: ppo, buffer_size: 64", "type: sac, buffer_init_steps: 40")
+    (tmp_path / "experiment.yaml").write_text(text)
+    done = CliRunner().invoke(main, ["run", "experiment.yaml", "--run-id", "run", "--quiet"])
+    assert done.exit_code == (4 if "nan" in returned else 2)
+    assert f"reward signal 'sulky' (sulky:Sulky): {words}" in done.stderr
+
+
+def test_a_buffer_smaller_than_a_minibatch_is_refused_before_the_start(tmp_path: Path) -> None:
+    experiment = small()
+    trainer = {"type": "sac", "batch_size": 64, "buffer": {"type": "replay", "buffer_size": 50}}
+    experiment["behaviors"]["*"]["trainer"] = trainer
+    with pytest.raises(UserError, match="50 transitions, too few"):
+        agents_core.train(experiment, results=tmp_path, run_id="run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_mistake_of_core_keeps_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("in core")
@@ -80,7 +124,7 @@ def test_a_buffer_that_memory_cannot_hold_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def small(stats: dict[str, object] | None = None, buffer_size: int = 64) -> dict[str, object]:
+def small(stats: dict[str, object] | None = None, buffer_size: int = 64) -> dict[str, Any]:
     return {
         "environment": {"type": "gymnasium", "id": "CartPole-v1", "num_envs": 2},
         "behaviors": {

@@ -258,7 +258,7 @@ def test_a_loss_of_a_signal_that_is_not_finite_is_named() -> None:
         def update(self, minibatch: Batch) -> dict[str, float]:
             return {**super().update(minibatch), "loss": float("inf")}
 
-    with pytest.raises(NonFiniteError, match=r"behavior 'Test', step 64: reward/own/loss became inf"):
+    with pytest.raises(NonFiniteError, match=r"behavior 'Test', step 64: reward signal 'own' .*'loss' as inf"):
         make_loop(signals={"own": Diverging()}).train(64)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from agents_core.columns import Batch
+from agents_core.contracts.buffer import Buffer
 from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.errors import NonFiniteError, UserError
 from agents_core.options import MemoryConfig, NetworkConfig
@@ -246,7 +247,17 @@ def test_what_does_not_go_together_is_refused_by_name() -> None:
 
 
 def test_a_buffer_that_never_holds_a_minibatch_is_refused() -> None:
-    trainer = make_trainer(CONTINUOUS, make_buffer=replay(CONTINUOUS, 20), batch_size=32)
+    with pytest.raises(UserError, match=r"keeps 20 transitions, too few for trainer\.batch_size \(32\)"):
+        make_trainer(CONTINUOUS, make_buffer=replay(CONTINUOUS, 20), batch_size=32)
+
+
+def test_a_buffer_of_unknown_capacity_that_never_holds_a_minibatch_is_refused() -> None:
+    def make_buffer(memory_size: int) -> Buffer:
+        buffer = replay(CONTINUOUS, 20)(memory_size)
+        buffer.capacity = None
+        return buffer
+
+    trainer = make_trainer(CONTINUOUS, make_buffer=make_buffer, batch_size=32)
     trainer.process(random_transitions(CONTINUOUS, 40), 40)
     assert not trainer.is_ready()
     with pytest.raises(UserError, match=r"kept 20, too few for trainer\.batch_size \(32\)"):

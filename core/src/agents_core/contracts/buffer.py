@@ -46,10 +46,12 @@ class Buffer(ABC):
     the `next_obs.<i>` of one is the `obs.<i>` of the agent's next one as long as `episode_id` stays.
 
     Attributes:
+        capacity: Most transitions that it keeps, where that is known beforehand.
         is_saved: Whether checkpoints keep the contents; those of a run with `checkpoints.exact` always do.
         compression: How saved transitions are compressed: `lzf`, `gzip` or `none`.
     """
 
+    capacity: int | None = None
     is_saved: bool = False
     compression: str = "lzf"
 

@@ -56,7 +56,7 @@ class RewardSignal(ABC):
     `action.discrete` (what was executed), `reward`, `terminated`, `truncated` and, where the behavior has them,
     `action_mask` and `group_reward`. `next_obs.<i>` is what the same agent saw next; where its episode ended, the last
     thing it saw there, never the start of the next episode. A row is one decision of one agent: who has just appeared
-    has none yet.
+    has none yet. Observations are as the environment gave them, in their own dtype and scale.
 
     - On-policy, for each rollout: `observe` and `evaluate` once, then `update` in each minibatch of every epoch.
     - Off-policy, for each new transition: `observe` once. For each sampled minibatch: `evaluate` and `update`. The same

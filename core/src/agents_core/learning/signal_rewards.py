@@ -1,6 +1,10 @@
-"""Rewards of a signal, checked before anything is learned from them."""
+"""What signals give, checked before anything is learned or written from it."""
 
 from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +33,7 @@ def signal_rewards(name: str, signal: RewardSignal, batch: Batch, place: str) ->
         NonFiniteError: One of the numbers is not finite.
     """
     rewards = signal.evaluate(batch)
-    author = f"{place}: reward signal {name!r} ({type(signal).__module__}:{type(signal).__qualname__})"
+    author = _author(name, signal, place)
     if not isinstance(rewards, torch.Tensor):
         raise BadRewardsError(
             f"{author}: `evaluate` returned a {type(rewards).__name__}, expected a torch tensor float32[{len(batch)}]"
@@ -43,3 +47,37 @@ def signal_rewards(name: str, signal: RewardSignal, batch: Batch, place: str) ->
     if not np.isfinite(values).all():
         raise NonFiniteError(f"{author} gave a reward that is not finite")
     return values
+
+
+def update_signals(signals: Mapping[str, RewardSignal], minibatch: Batch, place: str) -> dict[str, float]:
+    """Let signals train on a minibatch.
+
+    Args:
+        signals: By name.
+        minibatch: Transitions that they have observed.
+        place: Behavior and step, for messages.
+
+    Returns:
+        Their statistics as `reward/<name>/<key>`.
+
+    Raises:
+        BadRewardsError: A signal returned no dict of numbers.
+        NonFiniteError: One of the numbers is not finite.
+    """
+    collected: dict[str, float] = {}
+    for name, signal in signals.items():
+        stats = signal.update(minibatch)
+        author = _author(name, signal, place)
+        if not isinstance(stats, Mapping):
+            raise BadRewardsError(f"{author}: `update` returned {type(stats).__name__}, expected a dict of numbers")
+        for key, value in stats.items():
+            if not isinstance(value, numbers.Real):
+                raise BadRewardsError(f"{author}: `update` returned {key!r} as a {type(value).__name__}, not a number")
+            if not math.isfinite(value):
+                raise NonFiniteError(f"{author}: `update` returned {key!r} as {value}")
+            collected[f"reward/{name}/{key}"] = float(value)
+    return collected
+
+
+def _author(name: str, signal: RewardSignal, place: str) -> str:
+    return f"{place}: reward signal {name!r} ({type(signal).__module__}:{type(signal).__qualname__})"

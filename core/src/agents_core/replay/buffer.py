@@ -31,6 +31,8 @@ class ReplayBuffer(Buffer):
         UserError: They would not fit into the memory that is free.
     """
 
+    capacity: int
+
     def __init__(self, context: BufferContext[ConfigT]) -> None:
         capacity = self.capacity = context.config.buffer_size
         fields = usual_fields(context.spec, context.memory_size)

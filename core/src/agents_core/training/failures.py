@@ -35,10 +35,11 @@ def explained_failures(registry: Registry) -> Iterator[None]:
         yield
     except AgentsError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, OSError) and error.errno in _DISK:
             raise FileFailedError(f"{error.filename or 'a file of the run'}: {error.strerror}") from error
-        records = {record.module.partition(".")[0]: record for record in registry.records if not record.origin.is_core}
+        records = {record.module.partition(".")[0]: record for record in registry.records}
+        records.pop("agents_core", None)  # Core, and the plugin of its toys.
         culprit = _culprit(error, records)
         if culprit is None:
             raise

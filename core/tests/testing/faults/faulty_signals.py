@@ -181,6 +181,30 @@ class ForgetsOptimiser(Right):
         super().load_state_dict({**state, "momentum": self.momentum})
 
 
+class ForgetsPlace(Right):
+    """Keeps the newest observations in a ring, and forgets where the next one goes."""
+
+    def __init__(self, context: RewardSignalContext[RewardSignalConfig]) -> None:
+        super().__init__(context)
+        self.ring, self.seen = torch.zeros(50), 0
+
+    def observe(self, batch: Batch) -> None:
+        super().observe(batch)
+        newest = self.features(batch).mean(dim=1)[-len(self.ring) :]
+        self.seen += len(batch)
+        self.ring[torch.arange(self.seen - len(newest), self.seen) % len(self.ring)] = newest
+
+    def evaluate(self, batch: Batch) -> Tensor:
+        return super().evaluate(batch) * (1 + self.ring.abs().mean())
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "ring": self.ring.clone(), "seen": min(self.seen, len(self.ring))}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.ring, self.seen = state["ring"].clone(), state["seen"]
+
+
 class Squeezes(Right):
     def evaluate(self, batch: Batch) -> Tensor:
         return super().evaluate(batch)[:, None].squeeze()
@@ -249,6 +273,7 @@ EXPECTED = {
     ForgetsNetwork: "test_a_loaded_state_goes_on",
     ForgetsCount: "test_a_loaded_state_goes_on",
     ForgetsOptimiser: "test_a_loaded_state_goes_on",
+    ForgetsPlace: "test_a_loaded_state_goes_on",
     Squeezes: "test_one_row_is_enough",
     NeedsGoingOn: "test_ended_rows_are_rewarded",
     LogsTensors: "test_statistics_are_plain_numbers",

@@ -21,7 +21,7 @@ from agents_core.learning.optimiser import FlatAdam
 from agents_core.learning.returns import generalised_advantages
 from agents_core.learning.rollout import extend_batch, mean_stats, rollout_batch
 from agents_core.learning.sequences import check_sequence_length
-from agents_core.learning.signal_rewards import signal_rewards
+from agents_core.learning.signal_rewards import signal_rewards, update_signals
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.initialisation import torch_generator
 from agents_core.networks.policy import NetworkPolicy
@@ -174,13 +174,7 @@ class PPOTrainer(Trainer):
 
     def _update_signals(self, rollout: Batch, rows: npt.NDArray[np.int64]) -> dict[str, float]:
         minibatch = rollout.take(torch.from_numpy(rows).to(self._context.device))
-        stats = {
-            f"reward/{name}/{key}": value
-            for name, signal in self._learning_signals.items()
-            for key, value in signal.update(minibatch).items()
-        }
-        check_losses(stats, self._place())
-        return stats
+        return update_signals(self._learning_signals, minibatch, self._place())
 
     def _loss_weights(self) -> LossWeights:
         config = self._config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from agents_core.learning.cloning import BehavioralCloning, load_cloning
 from agents_core.learning.finite import check_losses, check_weights
 from agents_core.learning.optimiser import FlatAdam
 from agents_core.learning.rollout import mean_stats
+from agents_core.learning.signal_rewards import update_signals
 from agents_core.trajectory import Trajectories
 
 from agents_sac.choose_gradient import choose_gradient
@@ -28,6 +30,8 @@ from agents_sac.pace import Pace
 from agents_sac.policy import SoftPolicy
 from agents_sac.sampling import choose_sampler
 from agents_sac.temperature import Temperature
+
+_log = logging.getLogger(__name__)
 
 
 class SACTrainer(Trainer):
@@ -66,6 +70,8 @@ class SACTrainer(Trainer):
         if context.make_buffer is not None:
             self.buffer = context.make_buffer(self.policy.memory_size)
         self._sampler = choose_sampler(self._networks, self._rewards, context, self._generators["sampling"])
+        if self.buffer is not None:
+            self._check_that_it_learns(self.buffer)
         self._gradient = choose_gradient(self._networks, self._temperature, self._generators["noise"])
         self._actor_optimiser = FlatAdam(self._networks.actor.flat, epsilon=1e-8)
         self._critic_optimiser = FlatAdam(self._networks.critics.flat, epsilon=1e-8)
@@ -76,6 +82,26 @@ class SACTrainer(Trainer):
         self._signal_pace = None
         if self._learning_signals and config.reward_signal_steps_per_update is not None:
             self._signal_pace = Pace(config.reward_signal_steps_per_update)
+
+    def _check_that_it_learns(self, buffer: Buffer) -> None:
+        """Refuse a buffer that no minibatch can come from; warn of a run that ends before anything is learned.
+
+        Raises:
+            UserError: Names the options.
+        """
+        behavior, fewest, starts = self._context.behavior, self._sampler.fewest_rows, self._config.buffer_init_steps
+        if buffer.capacity is not None and buffer.capacity < fewest:
+            raise UserError(
+                f"behavior {behavior!r}: trainer.buffer keeps {buffer.capacity} transitions, too few for "
+                f"trainer.batch_size ({fewest}); make the buffer larger"
+            )
+        if starts >= self._context.max_steps:
+            _log.warning(
+                "behavior %r: trainer.buffer_init_steps (%d) leaves nothing of max_steps (%d) to learn in",
+                behavior,
+                starts,
+                self._context.max_steps,
+            )
 
     def _load_cloning(self, seed: np.random.SeedSequence) -> BehavioralCloning | None:
         section, context = self._config.behavioral_cloning, self._context
@@ -128,7 +154,7 @@ class SACTrainer(Trainer):
         if self._signal_pace is not None:
             for _ in range(self._signal_pace.take()):
                 sample = self._sampler.sample(self.buffer, self._strengths())
-                collected.append(self._update_signals(sample.minibatch.batch))
+                collected.append(update_signals(self._learning_signals, sample.minibatch.batch, self._place()))
         networks = self._networks
         check_weights(networks.critics, networks.critics.flat.values, self._place())
         check_weights(networks.actor, networks.actor.flat.values, self._place())
@@ -160,17 +186,10 @@ class SACTrainer(Trainer):
             **{f"train/{name}": value for name, value in zip(temperature.names, alpha.tolist(), strict=True)},
         }
         if self._learning_signals and self._signal_pace is None:
-            stats |= self._update_signals(sample.minibatch.batch)
+            stats |= update_signals(self._learning_signals, sample.minibatch.batch, self._place())
         if self._cloning is not None:
             stats |= self._cloning.update(self._step, learning_rate)
         return stats
-
-    def _update_signals(self, minibatch: Batch) -> dict[str, float]:
-        return {
-            f"reward/{name}/{key}": value
-            for name, signal in self._learning_signals.items()
-            for key, value in signal.update(minibatch).items()
-        }
 
     def _strengths(self) -> dict[str, float]:
         step, max_steps = self._step, self._context.max_steps

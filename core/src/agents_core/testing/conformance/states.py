@@ -41,11 +41,20 @@ def difference(first: Any, second: Any, path: str = "") -> str | None:
         first, second = (tensor.detach().cpu().numpy() for tensor in (first, second))
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         equal = first.dtype == second.dtype and first.shape == second.shape and first.tobytes() == second.tobytes()
-        return None if equal else f"{where}: {_shown(first)} and {_shown(second)}"
+        start = _first_difference(first, second)
+        return None if equal else f"{where}: {_shown(first, start)} and {_shown(second, start)}"
     same = type(first) is type(second) and (first == second or first != first)
     return None if same else f"{where}: {first!r:.80} and {second!r:.80}"
 
 
-def _shown(array: np.ndarray[Any, Any]) -> str:
-    values = ", ".join(map(str, array.reshape(-1)[:4]))
-    return f"{array.dtype}{list(array.shape)} [{values}{', …' if array.size > 4 else ''}]"
+def _first_difference(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> int:
+    if first.shape != second.shape:
+        return 0
+    return int(np.argmax((first != second).reshape(-1))) if first.size else 0
+
+
+def _shown(array: np.ndarray[Any, Any], start: int) -> str:
+    """Type, shape and some numbers from place `start` on, counted through all axes."""
+    values = ", ".join(map(str, array.reshape(-1)[start : start + 4]))
+    before, after = "…, " if start else "", ", …" if array.size > start + 4 else ""
+    return f"{array.dtype}{list(array.shape)} [{before}{values}{after}]"

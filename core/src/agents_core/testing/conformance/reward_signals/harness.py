@@ -54,18 +54,14 @@ class SignalChecks(ComponentConformance):
         return _ACCEPTED[type(self)]
 
     def spawned(self) -> tuple[str, tuple[object, ...]]:
-        spec = next(iter(self.accepted().values()))
+        _, spec = next(self.trials())
         return f"{__name__}:rewards_of", (self.found(), self.options(), spec, self.transitions(spec))
 
     def trials(self) -> Iterator[tuple[str, BehaviorSpec]]:
         accepted = self.accepted()
         if not accepted:
             skip("the signal refuses every kind of behavior")
-        preferred = [
-            title
-            for title in ("several observations, hybrid actions", "a vector, discrete actions")
-            if title in accepted
-        ]
+        preferred = [title for title in _PREFERRED if title in accepted]
         titles = list(dict.fromkeys([*preferred, *accepted]))[:_TESTED]
         for title in titles:
             yield title, accepted[title]
@@ -75,9 +71,10 @@ class SignalChecks(ComponentConformance):
             yield from ((title, spec, device) for title, spec in self.trials())
 
     def takes(self, spec: BehaviorSpec) -> bool:
+        component, options = self.found(), self.options()  # What is not installed refuses nothing.
         try:
             with global_seed(0):
-                self.make(spec)
+                make_signal(component, options, spec)
         except UserError:
             return False
         return True

@@ -6,6 +6,8 @@ import contextlib
 import copy
 from typing import Any
 
+import torch
+
 from agents_core.columns import Batch
 from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.spec import BehaviorSpec
@@ -71,7 +73,7 @@ class StateChecks(SignalChecks):
             require_equal(rule, numbers(resumed.evaluate(other)), numbers(signal.evaluate(other)))
             results = []
             for each in (signal, resumed):
-                each.observe(other)
+                each.observe(_beginning(other))
                 stats = [floats(each.update(other)) for _ in range(3)]
                 results.append((stats, numbers(each.evaluate(other))))
             rule = f"{title}: updates after `load_state_dict` are those of the signal it came from"
@@ -79,8 +81,12 @@ class StateChecks(SignalChecks):
             require_equal(rule, results[1][1], results[0][1])
 
     def _resumed(self, spec: BehaviorSpec, batch: Batch) -> tuple[RewardSignal, RewardSignal]:
-        """A signal that has learned a little, and another one of another seed that took over its state."""
+        """A signal that has learned a little, and another one of another seed that took over its state.
+
+        What it observed is of uneven lengths, so that a memory for the newest rows is written from somewhere inside.
+        """
         signal = self.observed(spec, batch)
+        signal.observe(_beginning(to_batch(self.transitions(spec, seed=2))))
         for _ in range(3):
             signal.update(batch)
         state = copy.deepcopy(signal.state_dict())
@@ -100,3 +106,8 @@ class StateChecks(SignalChecks):
             before = numbers(signal.evaluate(batch)).tolist()
             stats = [floats(signal.update(batch)) for _ in range(2)]
             return [before, stats, numbers(signal.evaluate(batch)).tolist()]
+
+
+def _beginning(batch: Batch) -> Batch:
+    """The first third of the rows."""
+    return batch.take(torch.arange(len(batch) // 3))
