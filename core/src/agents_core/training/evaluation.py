@@ -122,18 +122,7 @@ def evaluate(
             raise _endless(measured, max_episode_steps)
         steps = pool.step(_act(policies, measured, steps, generators, deterministic))
         ticks += 1
-    missing = [name for name, measurement in measured.items() if not measurement.is_begun]
-    if missing:
-        _log.warning("evaluation: no agent of %s showed up", ", ".join(missing))
-    return {
-        name: EvaluationResult(
-            measurement.returns,
-            measurement.lengths,
-            recorders[name].demonstration(name) if record else None,
-        )
-        for name, measurement in measured.items()
-        if measurement.is_begun
-    }
+    return _results(measured, recorders)
 
 
 def _act(
@@ -160,6 +149,24 @@ def _act(
             )
             measured[name].remember(decision, actions[name])
     return actions
+
+
+def _results(
+    measured: Mapping[str, Measurement], recorders: Mapping[str, EpisodeRecorder]
+) -> dict[str, EvaluationResult]:
+    """What came of the behaviors that showed up; a warning names the others."""
+    missing = [name for name, measurement in measured.items() if not measurement.is_begun]
+    if missing:
+        _log.warning("evaluation: no agent of %s showed up", ", ".join(missing))
+    return {
+        name: EvaluationResult(
+            measurement.returns,
+            measurement.lengths,
+            recorders[name].demonstration(name) if name in recorders else None,
+        )
+        for name, measurement in measured.items()
+        if measurement.is_begun
+    }
 
 
 def _are_complete(measured: Mapping[str, Measurement]) -> bool:
