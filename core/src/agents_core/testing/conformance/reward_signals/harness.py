@@ -71,10 +71,10 @@ class SignalChecks(ComponentConformance):
             yield from ((title, spec, device) for title, spec in self.trials())
 
     def takes(self, spec: BehaviorSpec) -> bool:
-        component, options = self.found(), self.options()  # What is not installed refuses nothing.
+        self.found(), self.options()  # What is not installed, or misconfigured, refuses nothing.
         try:
             with global_seed(0):
-                make_signal(component, options, spec)
+                self.make(spec)
         except UserError:
             return False
         return True
