@@ -54,17 +54,20 @@ class SignalChecks(ComponentConformance):
         return _ACCEPTED[type(self)]
 
     def spawned(self) -> tuple[str, tuple[object, ...]]:
-        _, spec = next(self.trials())
+        spec = next(iter(self._accepted_any().values()))
         return f"{__name__}:rewards_of", (self.found(), self.options(), spec, self.transitions(spec))
 
     def trials(self) -> Iterator[tuple[str, BehaviorSpec]]:
-        accepted = self.accepted()
-        if not accepted:
-            skip("the signal refuses every kind of behavior")
+        accepted = self._accepted_any()
         preferred = [title for title in _PREFERRED if title in accepted]
         titles = list(dict.fromkeys([*preferred, *accepted]))[:_TESTED]
         for title in titles:
             yield title, accepted[title]
+
+    def _accepted_any(self) -> dict[str, BehaviorSpec]:
+        if not self.accepted():
+            skip("the signal refuses every kind of behavior")
+        return self.accepted()
 
     def trials_on_every_device(self) -> Iterator[tuple[str, BehaviorSpec, str]]:
         for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
