@@ -53,16 +53,16 @@ def test_case_never_decides_but_is_suggested() -> None:
 def test_a_first_party_name_that_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTS_LOAD_PLUGINS", "")
     registry = load_registry()
-    with pytest.raises(UnknownComponentError, match=r"'gail'\. Install it with: pip install agents-reward-gail\."):
-        registry.find("reward-signal", "gail")
+    with pytest.raises(UnknownComponentError, match=r"'onnx'\. Install it with: pip install agents-export-onnx\."):
+        registry.find("exporter", "onnx")
     with pytest.raises(
-        UnknownComponentError, match=r"Did you mean 'gail'\? Install it with: pip install agents-reward-g"
+        UnknownComponentError, match=r"Did you mean 'onnx'\? Install it with: pip install agents-export"
     ):
-        registry.find("reward-signal", "gial")
-    with pytest.raises(UnknownComponentError, match="Install it with: pip install agents-reward-gail"):
-        registry.find_any("gail")
-    with pytest.raises(UnknownComponentError, match="Install it with: pip install agents-reward-gail"):
-        registry.find_any("agents-reward-gail")
+        registry.find("exporter", "onxn")
+    with pytest.raises(UnknownComponentError, match="Install it with: pip install agents-export-onnx"):
+        registry.find_any("onnx")
+    with pytest.raises(UnknownComponentError, match="Install it with: pip install agents-export-onnx"):
+        registry.find_any("agents-export-onnx")
 
 
 def test_a_name_of_another_kind_says_of_which() -> None:
