@@ -64,7 +64,7 @@ def _report(task: Task, columns: Sequence[Sequence[Measurement]]) -> None:
     print(
         f"\n## {task.name}: {task.environment}, {task.agents} x {task.rollout}, minibatch {task.batch_size}, ", end=""
     )
-    layers = f"nature_cnn to {task.hidden_units}" if task.is_visual else f"2 x {task.hidden_units}"
+    layers = f"nature_cnn to {task.hidden_units} in {task.precision}" if task.is_visual else f"2 x {task.hidden_units}"
     print(f"{task.epochs} epochs, {layers}; load average {os.getloadavg()[0]:.2f} on {CORES} cores\n")
     print("| library | setting | steps/s | range | CPU µs/step | CPU s | peak MiB | return | where the time goes |")
     print("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | --- |")

@@ -87,7 +87,7 @@ def _experiment(task: Task, steps: int, seed: int, threads: int, workers: int) -
 
 def _network(task: Task) -> dict[str, Any]:
     if task.is_visual:
-        encoders = {"observation": {"type": "nature_cnn"}}
+        encoders = {"observation": {"type": "nature_cnn", "precision": task.precision}}
         return {"hidden_units": task.hidden_units, "num_layers": 1, "shared": True, "encoders": encoders}
     return {"hidden_units": task.hidden_units, "num_layers": 2, "normalize": task.normalize}
 

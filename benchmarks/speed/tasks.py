@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 
@@ -18,6 +19,7 @@ class Task:
         epochs: Passes over each rollout.
         normalize: Whether observations and rewards are normalised by running statistics.
         hidden_units: Width of both hidden layers (tanh) of the separate actor and critic; on images, of the code.
+        precision: Of the arithmetic on images. The peer knows float32 only.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Task:
     epochs: int
     normalize: bool = False
     hidden_units: int = 64
+    precision: str = "float32"
     learning_rate: float = 3e-4
     gamma: float = 0.99
     gae_lambda: float = 0.95
@@ -44,13 +47,16 @@ class Task:
         return self.agents * self.rollout
 
 
+_VISUAL = Task("visual", "visual", agents=8, rollout=128, batch_size=256, epochs=4, hidden_units=512)
+
 TASKS = {
     task.name: task
     for task in (
         Task("cartpole", "CartPole-v1", agents=8, rollout=128, batch_size=256, epochs=4),
         Task("halfcheetah", "HalfCheetah-v5", agents=8, rollout=256, batch_size=256, epochs=10, normalize=True),
         Task("simple1d", "simple1d", agents=64, rollout=32, batch_size=256, epochs=4),
-        Task("visual", "visual", agents=8, rollout=128, batch_size=256, epochs=4, hidden_units=512),
+        _VISUAL,
+        dataclasses.replace(_VISUAL, name="visual_bfloat16", precision="bfloat16"),
     )
 }
 

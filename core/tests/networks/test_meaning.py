@@ -68,7 +68,9 @@ def test_other_options_of_an_encoder_are_refused() -> None:
 def test_options_without_effect_may_differ() -> None:
     discrete = ActionSpec(0, (3,))
     state = make_network(CAMERA, action=discrete).actor_state()
-    chosen = {"camera": ChosenEncoder("encoder 'simple' of a later version", make_simple, ImageConfig())}
+    chosen = {
+        "camera": ChosenEncoder("encoder 'simple' of a later version", make_simple, ImageConfig(precision="bfloat16"))
+    }
     options: dict[str, Any] = {"normalize": True, "squash": True, "std": "state", "initialization": "kaiming"}
     make_network(CAMERA, action=discrete, encoders=chosen, **options).load_actor_state(state)
 

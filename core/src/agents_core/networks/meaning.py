@@ -12,6 +12,9 @@ from agents_core.networks.encoders.choice import default_encoder
 from agents_core.options import NetworkConfig
 from agents_core.spec import BehaviorSpec
 
+ARITHMETIC = {"precision"}
+"""Options of encoders that weights do not depend on: another machine may want another value."""
+
 
 def meaning_of(spec: BehaviorSpec, config: NetworkConfig, encoders: Mapping[str, ChosenEncoder]) -> dict[str, Any]:
     """The options by their place in the `network:` section, as plain values; only those that have an effect.
@@ -30,7 +33,9 @@ def meaning_of(spec: BehaviorSpec, config: NetworkConfig, encoders: Mapping[str,
         encoder = encoders.get(observation.name) or default_encoder(observation)
         if encoder is not None:
             options = encoder.config.model_dump(mode="json")
-            meaning |= {f"encoders.{observation.name}.{key}": value for key, value in options.items()}
+            meaning |= {
+                f"encoders.{observation.name}.{key}": value for key, value in options.items() if key not in ARITHMETIC
+            }
     return meaning
 
 

@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from agents_core.options import ConfigModel
 
+Precision = Literal["float32", "bfloat16"]
+
 
 class VectorConfig(ConfigModel):
     """Numbers, passed on as they are."""
@@ -19,6 +21,11 @@ class ImageConfig(ConfigModel):
     scale: Literal["auto", "none"] = Field(
         default="auto",
         description="`auto`: bytes become numbers in [0, 1], other numbers must lie there; `none`: as they are.",
+    )
+    precision: Precision = Field(
+        default="float32",
+        description="Of this encoder's arithmetic; its weights are float32 either way. `bfloat16` is up to twice as "
+        "fast where the hardware has instructions for it, and slower elsewhere.",
     )
 
 

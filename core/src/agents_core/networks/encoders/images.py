@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from agents_core.contracts.encoder import EncoderContext
-from agents_core.networks.encoders.config import ImageConfig, SymbolicConfig
+from agents_core.networks.encoders.config import ImageConfig, Precision, SymbolicConfig
 from agents_core.networks.encoders.pixels import Pixels, check_sides
 from agents_core.networks.initialisation import Initialiser
 
@@ -27,6 +27,7 @@ class ImageEncoder(nn.Module):
         output_size: Width of the code.
         initialiser: Makes the dense layer.
         activation: Of the dense layer.
+        precision: Of the arithmetic; weights, their gradients and the code are float32 (Micikevicius et al. 2018).
 
     Attributes:
         output_size: Width of what `forward` returns.
@@ -40,9 +41,11 @@ class ImageEncoder(nn.Module):
         output_size: int,
         initialiser: Initialiser,
         activation: nn.Module,
+        precision: Precision = "float32",
     ) -> None:
         super().__init__()
         self.output_size = output_size
+        self._is_narrow = precision == "bfloat16"
         self.pixels = pixels
         self.convolutions = convolutions
         height, width, channels = shape
@@ -53,9 +56,10 @@ class ImageEncoder(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """float32[n, output_size] of images [n, height, width, channels]."""
-        features = self.convolutions(self.pixels(images))
-        code: Tensor = self.activation(self.dense(features.flatten(1)))
-        return code
+        with torch.autocast(images.device.type, torch.bfloat16, enabled=self._is_narrow):
+            features = self.convolutions(self.pixels(images))
+            code: Tensor = self.activation(self.dense(features.flatten(1)))
+        return code.float()
 
 
 def make_fully_connected(context: ImageContext) -> ImageEncoder:
@@ -87,7 +91,8 @@ def make_symbolic(context: EncoderContext[SymbolicConfig]) -> ImageEncoder:
 
 def _make(name: str, context: ImageContext, layers: Sequence[Convolution]) -> ImageEncoder:
     check_sides(name, context.observation)
-    return _stack(context, Pixels(context.observation, context.config.scale), layers, nn.LeakyReLU(inplace=True))
+    pixels = Pixels(context.observation, context.config.scale)
+    return _stack(context, pixels, layers, nn.LeakyReLU(inplace=True), context.config.precision)
 
 
 def _stack(
@@ -95,6 +100,7 @@ def _stack(
     pixels: Pixels,
     layers: Sequence[Convolution],
     activation: nn.Module,
+    precision: Precision = "float32",
 ) -> ImageEncoder:
     initialiser = Initialiser(context.initialization, context.generator)
     shape = context.observation.shape
@@ -104,4 +110,4 @@ def _stack(
         convolutions += [initialiser.convolution(inputs, outputs, kernel, stride), activation]
         inputs = outputs
     stacked = nn.Sequential(*convolutions)
-    return ImageEncoder(pixels, stacked, shape, context.hidden_units, initialiser, activation)
+    return ImageEncoder(pixels, stacked, shape, context.hidden_units, initialiser, activation, precision)

@@ -44,5 +44,8 @@ def make_resnet(context: EncoderContext[ImageConfig]) -> ImageEncoder:
         layers += [ResidualBlock(outputs, initialiser) for _ in range(BLOCKS)]
         inputs = outputs
     stacked = nn.Sequential(*layers, nn.SiLU())
-    pixels = Pixels(observation, context.config.scale)
-    return ImageEncoder(pixels, stacked, observation.shape, context.hidden_units, initialiser, nn.ReLU())
+    config = context.config
+    pixels = Pixels(observation, config.scale)
+    return ImageEncoder(
+        pixels, stacked, observation.shape, context.hidden_units, initialiser, nn.ReLU(), config.precision
+    )
