@@ -52,6 +52,16 @@ def test_torch_s_fused_optimiser_takes_the_same_steps(monkeypatch: pytest.Monkey
     assert state["steps"] == 5
 
 
+def test_minimising_a_loss_is_a_step_against_its_gradient() -> None:
+    module, reference = build(), build()
+    adam, by_hand = FlatAdam(FlatParameters(module)), FlatAdam(FlatParameters(reference))
+    adam.minimise(module(torch.ones(1, 3)).sum(), 0.1)
+    by_hand.parameters.differentiate(reference(torch.ones(1, 3)).sum())
+    by_hand.step(0.1)
+    assert torch.equal(adam.parameters.values, by_hand.parameters.values)
+    assert not torch.equal(adam.parameters.values, FlatParameters(build()).values)
+
+
 def test_a_rate_of_0_moves_nothing() -> None:
     flat = FlatParameters(build())
     before = flat.values.clone()

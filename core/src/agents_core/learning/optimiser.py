@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.optim.adam import adam
 
 from agents_core.networks.flat import FlatParameters
@@ -40,6 +41,11 @@ class FlatAdam:
         if not self._is_fused:
             arrays = parameters.values, parameters.gradient, self._mean, self._square, torch.empty_like(self._mean)
             self._arrays = [array.numpy() for array in arrays]
+
+    def minimise(self, loss: Tensor, learning_rate: float) -> None:
+        """One step down the gradient of a scalar loss."""
+        self.parameters.differentiate(loss)
+        self.step(learning_rate)
 
     def step(self, learning_rate: float, max_norm: float | None = None) -> None:
         """Move against `parameters.gradient`, taken as scaled down to a norm of `max_norm` where it is larger."""

@@ -33,43 +33,40 @@ class CuriosityReward(RewardSignal):
         self._spec = context.spec
         self._learning_rate = config.learning_rate
         self._model = CuriosityModel(context)
-        self._parameters = FlatParameters(self._model)
-        self._optimiser = FlatAdam(self._parameters)
-        self._scale = (
-            ReturnScale(config.gamma, crosses_episodes=config.ignores_termination) if config.normalize else None
-        )
+        self._optimiser = FlatAdam(FlatParameters(self._model))
+        self._normalize = config.normalize
+        self._scale = ReturnScale(config.gamma, crosses_episodes=config.ignores_termination)
         strongest = max(value for value in (0.0, config.strength.initial, config.strength.final) if value is not None)
         self._highest = 1 / strongest if strongest else float("inf")
 
     def observe(self, batch: Batch) -> None:
         self._model.encoder.observe(batch.observations)
-        if self._scale is not None and self._optimiser.steps:
+        if self._normalize and self._optimiser.steps:
             self._scale.update(batch, self._surprise(batch).cpu().numpy())
 
     def evaluate(self, batch: Batch) -> Tensor:
         if not self._optimiser.steps:
             return torch.zeros_like(batch["reward"])
-        factor = 1.0 if self._scale is None else self._scale.factor
-        return (self._surprise(batch) * factor).clamp(max=self._highest)
+        surprise = self._surprise(batch)
+        rewards = surprise * self._scale.factor if self._normalize else surprise
+        return rewards.clamp(max=self._highest)
 
     def _surprise(self, batch: Batch) -> Tensor:
         return in_parts(self._model.surprise, batch, self._spec)
 
     def update(self, minibatch: Batch) -> dict[str, float]:
         losses = self._model.losses(minibatch)
-        self._parameters.differentiate(losses.total)
-        self._optimiser.step(self._learning_rate)
+        self._optimiser.minimise(losses.total, self._learning_rate)
         return {"forward_loss": losses.forward.item(), "inverse_loss": losses.inverse.item()}
 
     def state_dict(self) -> dict[str, Any]:
         return {
             "model": module_state(self._model),
             "optimiser": self._optimiser.state_dict(),
-            "scale": None if self._scale is None else self._scale.state_dict(),
+            "scale": self._scale.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         load_module_state(self._model, state["model"])
         self._optimiser.load_state_dict(state["optimiser"])
-        if self._scale is not None and state["scale"] is not None:
-            self._scale.load_state_dict(state["scale"])
+        self._scale.load_state_dict(state["scale"])

@@ -43,8 +43,7 @@ class GAILReward(RewardSignal):
         self.gamma = config.gamma
         weights, order, mix, noise = context.seed.spawn(4)
         self._discriminator = Discriminator(context, torch_generator(weights))
-        self._parameters = FlatParameters(self._discriminator)
-        self._optimiser = FlatAdam(self._parameters)
+        self._optimiser = FlatAdam(FlatParameters(self._discriminator))
         self._mix = np.random.default_rng(mix)
         self._noise = torch_generator(noise) if config.use_vail else None
         self._information_weight = 0.0
@@ -120,8 +119,7 @@ class GAILReward(RewardSignal):
             step = INFORMATION_STEP * (stats["information"] - INFORMATION)
             self._information_weight = max(0.0, self._information_weight + step)
             stats["information_weight"] = self._information_weight
-        self._parameters.differentiate(loss)
-        self._optimiser.step(config.learning_rate)
+        self._optimiser.minimise(loss, config.learning_rate)
         return stats
 
     def _experts(self) -> _Expert:

@@ -29,39 +29,35 @@ class RNDReward(RewardSignal):
         self._spec = context.spec
         self._learning_rate = config.learning_rate
         self._model = RNDModel(context)
-        self._parameters = FlatParameters(self._model.predictor)
-        self._optimiser = FlatAdam(self._parameters)
-        self._scale = (
-            ReturnScale(config.gamma, crosses_episodes=config.ignores_termination) if config.normalize else None
-        )
+        self._optimiser = FlatAdam(FlatParameters(self._model.predictor))
+        self._normalize = config.normalize
+        self._scale = ReturnScale(config.gamma, crosses_episodes=config.ignores_termination)
 
     def observe(self, batch: Batch) -> None:
         self._model.observe(batch)
-        if self._scale is not None:
+        if self._normalize:
             self._scale.update(batch, self._error(batch).cpu().numpy())
 
     def evaluate(self, batch: Batch) -> Tensor:
         error = self._error(batch)
-        return error if self._scale is None else error * self._scale.factor
+        return error * self._scale.factor if self._normalize else error
 
     def _error(self, batch: Batch) -> Tensor:
         return in_parts(self._model.error, batch, self._spec)
 
     def update(self, minibatch: Batch) -> dict[str, float]:
         loss = self._model.error(minibatch).mean()
-        self._parameters.differentiate(loss)
-        self._optimiser.step(self._learning_rate)
+        self._optimiser.minimise(loss, self._learning_rate)
         return {"loss": loss.item()}
 
     def state_dict(self) -> dict[str, Any]:
         return {
             "model": module_state(self._model),
             "optimiser": self._optimiser.state_dict(),
-            "scale": None if self._scale is None else self._scale.state_dict(),
+            "scale": self._scale.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         load_module_state(self._model, state["model"])
         self._optimiser.load_state_dict(state["optimiser"])
-        if self._scale is not None and state["scale"] is not None:
-            self._scale.load_state_dict(state["scale"])
+        self._scale.load_state_dict(state["scale"])
