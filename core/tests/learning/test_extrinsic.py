@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 from agents_core.columns import Batch
-from agents_core.contracts.reward_signal import RewardSignalContext
 from agents_core.learning.extrinsic import REWARD_LIMIT, ExtrinsicReward
 from agents_core.learning.extrinsic_config import ExtrinsicConfig
 from agents_core.schedules import Schedule
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
+from agents_core.testing.contexts import signal_context
 
 GAMMA = 0.9
 
@@ -18,9 +18,7 @@ GAMMA = 0.9
 def signal(normalize: bool = True) -> ExtrinsicReward:
     spec = BehaviorSpec((ObservationSpec("a", (1,)),), ActionSpec(1))
     config = ExtrinsicConfig(strength=Schedule(0.5), gamma=GAMMA, normalize=normalize)
-    return ExtrinsicReward(
-        RewardSignalContext("extrinsic", config, spec, torch.device("cpu"), np.random.SeedSequence(0), 100)
-    )
+    return ExtrinsicReward(signal_context(config, spec))
 
 
 def batch(

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from agents_core.columns import Batch
-from agents_core.contracts.reward_signal import RewardSignalContext
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
+from agents_core.testing.contexts import signal_context
 from agents_reward_novelty.config import NoveltyConfig
 from agents_reward_novelty.signal import NoveltyReward
 
 
 def novelty(size: int = 2, seed: int = 0, **options: Any) -> NoveltyReward:
     spec = BehaviorSpec((ObservationSpec("position", (size,)),), ActionSpec(discrete_branches=(2,)))
-    config = NoveltyConfig(**options)
-    return NoveltyReward(
-        RewardSignalContext("novelty", config, spec, torch.device("cpu"), np.random.SeedSequence(seed), 1000)
-    )
+    return NoveltyReward(signal_context(NoveltyConfig(**options), spec, seed=seed))
 
 
 def arrivals(*rows: tuple[float, ...]) -> Batch:

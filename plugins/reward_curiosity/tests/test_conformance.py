@@ -7,3 +7,8 @@ from agents_core.testing import RewardSignalConformance
 
 class TestCuriosity(RewardSignalConformance):
     component = "curiosity"
+
+
+class TestNormalisedCuriosity(RewardSignalConformance):
+    component = "curiosity"
+    config = {"normalize": True, "network": {"normalize": True}}  # noqa: RUF012

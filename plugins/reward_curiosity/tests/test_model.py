@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pytest
 import torch
 from agents_core.columns import Batch
-from agents_core.spec import BehaviorSpec
-from curiosity_cases import ACTIONS, make_batch, make_signal, make_spec
+from agents_core.spec import ActionSpec, BehaviorSpec
+from agents_core.testing.transitions import make_batch
+from curiosity_cases import PLACE, SPEC, make_signal
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,9 +58,13 @@ class NumpyModel:
         return float(error.mean())
 
 
-@pytest.mark.parametrize("actions", ACTIONS)
-def test_losses_and_rewards_agree_with_an_independent_calculation(actions: str) -> None:
-    spec = make_spec("vector", actions)
+@pytest.mark.parametrize(
+    "action",
+    [ActionSpec(2), ActionSpec(discrete_branches=(3,)), ActionSpec(discrete_branches=(3, 2)), ActionSpec(2, (3, 2))],
+    ids=["continuous", "discrete", "branches", "hybrid"],
+)
+def test_losses_and_rewards_agree_with_an_independent_calculation(action: ActionSpec) -> None:
+    spec = BehaviorSpec((PLACE,), action)
     signal = make_signal(spec, strength=0.01)
     batch = make_batch(spec)
     signal.update(make_batch(spec, seed=1))
@@ -71,10 +76,9 @@ def test_losses_and_rewards_agree_with_an_independent_calculation(actions: str) 
 
 
 def test_the_gradient_is_that_of_the_weighted_sum() -> None:
-    spec = make_spec()
-    signal = make_signal(spec)
+    signal = make_signal()
     before = {name: np.asarray(value, np.float64) for name, value in signal.state_dict()["model"].items()}
-    batch = make_batch(spec)
+    batch = make_batch(SPEC)
     signal.update(batch)
     # After one step, Adam's mean is (1 - 0.9) · g.
     squared = float((signal.state_dict()["optimiser"]["mean"].double() / 0.1).square().sum())
@@ -85,7 +89,7 @@ def test_the_gradient_is_that_of_the_weighted_sum() -> None:
             for change in (1e-5, -1e-5):
                 weights = {**before, name: value.copy()}
                 weights[name][index] += change
-                model = NumpyModel(weights, spec)
+                model = NumpyModel(weights, SPEC)
                 losses.append(10 * (0.2 * model.surprise(batch).mean() + 0.8 * model.inverse_loss(batch)))
             total += float((losses[0] - losses[1]) / 2e-5) ** 2
     assert squared == pytest.approx(total, rel=1e-3)

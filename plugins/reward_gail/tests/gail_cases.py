@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from agents_core.columns import Batch
 from agents_core.contracts.demonstration import Demonstration
-from agents_core.contracts.reward_signal import RewardSignalContext
 from agents_core.demonstrations import store_demonstration
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
+from agents_core.testing.contexts import signal_context
 from agents_core.testing.demonstrations import random_demonstration
+from agents_core.testing.transitions import make_batch
 from agents_reward_gail.config import GAILConfig
 from agents_reward_gail.signal import GAILReward
 
@@ -28,26 +28,16 @@ def make_signal(
     if not path.exists():
         store_demonstration(path, demonstration)
     config = GAILConfig.model_validate({"demo_path": path, "network": {"hidden_units": 16, "num_layers": 2}, **options})
-    context = RewardSignalContext(
-        "gail", config, demonstration.spec, torch.device("cpu"), np.random.SeedSequence(seed), 1000, {}, acts_only
-    )
-    return GAILReward(context)
+    return GAILReward(signal_context(config, demonstration.spec, name="gail", seed=seed, acts_only=acts_only))
 
 
 def agents_batch(rows: int = 12, *, seed: int = 7, shift: float = 0.0, terminated: int = 0) -> Batch:
     """Random rows of `SPEC`, of which the last ones terminate."""
     generator = np.random.default_rng(seed)
-    ended = np.arange(rows) >= rows - terminated
-    fields = {
+    seen = {
         "obs.0": generator.normal(shift, 1, (rows, 2)).astype(np.float32),
         "obs.1": generator.normal(-shift, 2, (rows, 3)).astype(np.float32),
-        "action.continuous": generator.uniform(-1, 1, (rows, 1)).astype(np.float32),
-        "action.discrete": generator.integers(3, size=(rows, 1)),
-        "reward": np.zeros(rows, np.float32),
-        "terminated": ended,
-        "truncated": np.zeros(rows, np.bool_),
-        "agent_id": np.zeros(rows, np.int64),
-        "episode_id": np.zeros(rows, np.int64),
     }
-    fields |= {f"next_{name}": fields[name] for name in ("obs.0", "obs.1")}
-    return Batch({name: torch.from_numpy(array) for name, array in fields.items()}, rows)
+    after = {f"next_{name}": array for name, array in seen.items()}
+    row = np.arange(rows)
+    return make_batch(SPEC, rows, seed=seed, **seen, **after, terminated=row >= rows - terminated, truncated=row < 0)

@@ -13,8 +13,9 @@ from agents_core.contracts.trainer import Trainer
 from agents_core.options import NetworkConfig
 from agents_core.registry import load_registry
 from agents_core.schedules import Schedule
-from agents_core.testing.conformance.driver import Driver, extrinsic_reward
 from agents_core.testing.conformance.trainers.harness import make_trainer, spec_of
+from agents_core.testing.contexts import extrinsic_reward
+from agents_core.testing.driver import Driver
 from agents_core.testing.experts import demonstrate
 from gail_cases import make_signal
 from gail_toys import EarlyEnd, HiddenTarget, Lock, measured

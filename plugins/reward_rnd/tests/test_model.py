@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from rnd_cases import make_batch, make_signal, make_spec
+from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
+from agents_core.testing.transitions import make_batch
+from rnd_cases import SPEC, make_signal
 
 Floats = npt.NDArray[np.float64]
-SPEC = make_spec()
 
 
 class NumpyModel:
@@ -32,7 +33,7 @@ class NumpyModel:
 
 
 def test_losses_and_rewards_agree_with_an_independent_calculation() -> None:
-    signal = make_signal(SPEC, normalize=False)
+    signal = make_signal(normalize=False)
     before, batch = make_batch(SPEC, 50, seed=1), make_batch(SPEC)
     before["next_obs.0"].mul_(torch.tensor([100.0, 1.0, 0.01])).add_(torch.tensor([1000.0, 0.0, -3.0]))
     batch["next_obs.0"].mul_(torch.tensor([100.0, 10.0, 0.01])).add_(torch.tensor([1000.0, 0.0, -3.0]))
@@ -47,7 +48,7 @@ def test_losses_and_rewards_agree_with_an_independent_calculation() -> None:
 
 
 def test_the_gradient_is_that_of_the_mean_error_and_the_target_stays() -> None:
-    signal = make_signal(SPEC, normalize=False, network={"hidden_units": 8, "num_layers": 1, "normalize": False})
+    signal = make_signal(normalize=False, network={"hidden_units": 8, "num_layers": 1, "normalize": False})
     before = {name: np.asarray(value, np.float64) for name, value in signal.state_dict()["model"].items()}
     batch = make_batch(SPEC)
     seen = batch["next_obs.0"].double().numpy()
@@ -72,25 +73,21 @@ def test_the_gradient_is_that_of_the_mean_error_and_the_target_stays() -> None:
 @pytest.mark.parametrize("crosses", [True, False])
 def test_normalised_rewards_are_divided_by_the_deviation_of_their_return(crosses: bool) -> None:
     network = {"hidden_units": 8, "num_layers": 1, "normalize": False}
-    signal = make_signal(SPEC, gamma=0.9, ignores_termination=crosses, network=network)
-    ends = np.arange(32) // 4 == 3
-    episodes = np.arange(32) % 4 + 4 * (np.arange(32) // 4 > 3)
-    batch = make_batch(SPEC, terminated=ends, episode_id=episodes)
-    raw = make_signal(SPEC, normalize=False, network=network).evaluate(batch)
-    # Two batches, the second one in another order: returns go on, also of agents whose episode ended last.
+    signal = make_signal(gamma=0.9, ignores_termination=crosses, network=network)
+    row = np.arange(32)
+    batch = make_batch(SPEC, terminated=row == 20, truncated=row < 0, episode_id=row // 21)
+    raw = make_signal(normalize=False, network=network).evaluate(batch)
+    # Two batches: returns go on.
     signal.observe(batch.take(torch.arange(18)))
-    signal.observe(batch.take(torch.arange(31, 17, -1)))
-    running, returns = np.zeros(4), []
-    for row, reward in enumerate(raw.double().tolist()):
-        running[row % 4] = reward + 0.9 * running[row % 4]
-        returns.append(running[row % 4])
-        if ends[row] and not crosses:
-            running[row % 4] = 0
-    np.testing.assert_allclose(signal.evaluate(batch), raw / np.float32(np.std(returns)), rtol=1e-4)
+    signal.observe(batch.take(torch.arange(18, 32)))
+    returns = [0.0]
+    for place, reward in enumerate(raw.double().tolist()):
+        returns.append(reward + 0.9 * (0 if place == 21 and not crosses else returns[-1]))
+    np.testing.assert_allclose(signal.evaluate(batch), raw / np.float32(np.std(returns[1:])), rtol=1e-4)
 
 
 def test_images_are_whitened_pixel_by_pixel_and_not_scaled_again() -> None:
-    spec = make_spec("image")
+    spec = BehaviorSpec((ObservationSpec("camera", (20, 20, 3), "uint8", "image"),), ActionSpec(2))
     signal = make_signal(spec, normalize=False)
     batch = make_batch(spec, 64)
     # A pixel that never changes tells nothing; the others are told apart however little they change.

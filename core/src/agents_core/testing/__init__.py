@@ -20,6 +20,9 @@ was found and what is expected. A check that does not apply is skipped with the 
     @overrides("the reward is of a pair of rows by definition")
     def test_rewards_do_not_depend_on_other_rows(self) -> None: ...
 
+**For tests of a plugin's own.** `contexts` has what signals, trainers and buffers are made with, `transitions` draws
+experience, and `driver` steps an environment and trains on it.
+
 Nothing here needs more than pytest (`pip install "agents-core[testing]"`), and importing this package imports nothing
 until a name is used.
 """

@@ -10,6 +10,7 @@ from agents_core.contracts.reward_signal import RewardSignalContext
 from agents_core.networks.body import Body
 from agents_core.networks.initialisation import Initialiser
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import softplus
 
 from agents_reward_gail.config import GAILConfig
@@ -102,7 +103,8 @@ class Discriminator(nn.Module):
             (_as_column(mix, own) * own + (1 - _as_column(mix, own)) * other).requires_grad_()
             for own, other in zip(expert, policy, strict=True)
         ]
-        logits = self.judge(tuple(between)).logits
+        with sdpa_kernel(SDPBackend.MATH):  # The other forms of attention have no second derivative.
+            logits = self.judge(tuple(between)).logits
         slopes = torch.autograd.grad(logits.sum(), between, create_graph=True)
         squares = torch.stack([slope.flatten(1).square().sum(dim=1) for slope in slopes]).sum(dim=0)
         return ((squares + _SLOPE_EPSILON).sqrt() - 1).clamp(min=0).square().mean()

@@ -10,18 +10,18 @@ import numpy.typing as npt
 import torch
 
 from agents_core.columns import Batch, Columns
-from agents_core.contracts.buffer import Buffer, BufferContext
+from agents_core.contracts.buffer import Buffer
 from agents_core.options import ConfigModel
 from agents_core.registry import Component
 from agents_core.registry.names import describe
 from agents_core.spec import BehaviorSpec
 from agents_core.testing.conformance.checks import require, skip
 from agents_core.testing.conformance.component import ComponentConformance
-from agents_core.testing.conformance.driver import BEHAVIOR, MAX_STEPS
 from agents_core.testing.conformance.isolation import GENERATORS, SETTINGS, global_seed, read
-from agents_core.testing.conformance.states import difference, through_checkpoint
 from agents_core.testing.conformance.stream import Stream, fields_to_keep
-from agents_core.testing.conformance.transitions import BEHAVIORS
+from agents_core.testing.contexts import buffer_context
+from agents_core.testing.states import difference, through_checkpoint
+from agents_core.testing.transitions import BEHAVIORS
 from agents_core.training.state_files import UnsavableStateError
 
 Ints = npt.NDArray[np.int64]
@@ -330,7 +330,7 @@ class BufferConformance(ComponentConformance):
 
 def make_buffer(component: Component, config: ConfigModel, spec: BehaviorSpec) -> Buffer:
     """A buffer as a run would make it."""
-    context = BufferContext(BEHAVIOR, config, spec, torch.device("cpu"), 0, MAX_STEPS)
+    context = buffer_context(config, spec)
     buffer = component.load_factory()(context)
     require(isinstance(buffer, Buffer), "the factory returns a Buffer", type(buffer).__name__, "a Buffer")
     made: Buffer = buffer

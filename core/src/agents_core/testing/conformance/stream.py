@@ -8,7 +8,7 @@ import numpy.typing as npt
 from agents_core.columns import Columns
 from agents_core.contracts.buffer import Buffer
 from agents_core.spec import BehaviorSpec
-from agents_core.testing.conformance.transitions import make_transitions
+from agents_core.testing.transitions import make_transitions
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -11,16 +11,16 @@ import numpy.typing as npt
 import torch
 
 from agents_core.columns import Batch, Columns
-from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
+from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.errors import UserError
 from agents_core.options import ConfigModel
 from agents_core.registry import Component
 from agents_core.spec import BehaviorSpec
 from agents_core.testing.conformance.checks import require, skip
 from agents_core.testing.conformance.component import ComponentConformance
-from agents_core.testing.conformance.driver import MAX_STEPS
 from agents_core.testing.conformance.isolation import global_seed
-from agents_core.testing.conformance.transitions import BEHAVIORS, make_transitions, to_batch
+from agents_core.testing.contexts import signal_context
+from agents_core.testing.transitions import BEHAVIORS, make_transitions, to_batch
 
 Doubles = npt.NDArray[np.float64]
 
@@ -94,9 +94,7 @@ def make_signal(
     component: Component, config: ConfigModel, spec: BehaviorSpec, seed: int = 0, device: str = "cpu"
 ) -> RewardSignal:
     """A signal as a run would make it."""
-    context = RewardSignalContext(
-        component.name, config, spec, torch.device(device), np.random.SeedSequence(seed), MAX_STEPS
-    )
+    context = signal_context(config, spec, name=component.name, seed=seed, device=device)
     signal = component.load_factory()(context)
     require(
         isinstance(signal, RewardSignal), "the factory returns a RewardSignal", type(signal).__name__, "RewardSignal"

@@ -10,20 +10,19 @@ import numpy.typing as npt
 import torch
 
 from agents_core.contracts.reward_signal import RewardSignal
-from agents_core.contracts.trainer import TrainerContext
 from agents_core.errors import NonFiniteError
 from agents_core.learning.signal_rewards import BadRewardsError
 from agents_core.options import NetworkConfig
 from agents_core.spec import BehaviorSpec
 from agents_core.testing.conformance.checks import require, skip
-from agents_core.testing.conformance.driver import BEHAVIOR, MAX_STEPS, Driver, extrinsic_reward
 from agents_core.testing.conformance.isolation import GENERATORS, SETTINGS, global_seed, read
 from agents_core.testing.conformance.reference import ReferenceConfig, ReferenceTrainer
 from agents_core.testing.conformance.reward_signals.harness import SignalChecks, numbers, shown
-from agents_core.testing.conformance.states import difference
-from agents_core.testing.conformance.transitions import to_batch
+from agents_core.testing.contexts import extrinsic_reward, trainer_context
+from agents_core.testing.driver import Driver
+from agents_core.testing.states import difference
 from agents_core.testing.toys import MaskedHybrid, Simple1D
-from agents_core.timers import Timers
+from agents_core.testing.transitions import to_batch
 
 _Toy = type[MaskedHybrid] | type[Simple1D]
 
@@ -146,18 +145,10 @@ def _spec_of(environment: _Toy) -> BehaviorSpec:
 def _train(environment: _Toy, signals: Mapping[str, RewardSignal]) -> npt.NDArray[np.float32]:
     """Weights after two updates."""
     toy = environment(4)
-    context = TrainerContext(
-        BEHAVIOR,
-        _spec_of(environment),
-        ReferenceConfig(),
-        NetworkConfig(hidden_units=16),
-        signals,
-        MAX_STEPS,
-        torch.device("cpu"),
-        np.random.SeedSequence(0),
-        Timers(),
+    network = NetworkConfig(hidden_units=16)
+    trainer = ReferenceTrainer(
+        trainer_context(ReferenceConfig(), _spec_of(environment), network=network, signals=signals)
     )
-    trainer = ReferenceTrainer(context)
     Driver(toy, trainer).updates(2)
     weights: npt.NDArray[np.float32] = trainer.network.flat.values.detach().numpy().copy()
     return weights

@@ -14,8 +14,8 @@ from agents_core.spec import BehaviorSpec
 from agents_core.testing.conformance.checks import require
 from agents_core.testing.conformance.isolation import global_seed
 from agents_core.testing.conformance.reward_signals.harness import SignalChecks, floats, numbers, require_equal
-from agents_core.testing.conformance.states import difference, through_checkpoint
-from agents_core.testing.conformance.transitions import to_batch
+from agents_core.testing.states import difference, through_checkpoint
+from agents_core.testing.transitions import to_batch
 from agents_core.training.state_files import UnsavableStateError
 
 

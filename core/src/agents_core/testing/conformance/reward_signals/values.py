@@ -17,15 +17,15 @@ from agents_core.testing.conformance.reward_signals.harness import (
     require_near,
     shown,
 )
-from agents_core.testing.conformance.transitions import as_given_to_signals, to_batch
+from agents_core.testing.transitions import as_given_to_signals, to_batch
 
 
 class ValueChecks(SignalChecks):
     """Checks of rewards and statistics."""
 
     def test_every_kind_of_behavior_works_or_is_refused(self) -> None:
-        """Vectors, images and several observations, with continuous, discrete and hybrid actions: the signal takes them
-        or says that it does not.
+        """Vectors, images, and observations of every kind at once, with continuous, discrete and hybrid actions: the
+        signal takes them or says that it does not.
 
         Mend: encode observations with `agents_core.networks`, which knows all kinds; or raise a subclass of
         `agents_core.errors.UserError` in the factory that says what the signal takes.

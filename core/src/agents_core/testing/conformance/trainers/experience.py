@@ -9,11 +9,11 @@ import numpy as np
 from agents_core.errors import NonFiniteError
 from agents_core.registry.names import describe, nearest
 from agents_core.testing.conformance.checks import ConformanceError, require, skip
-from agents_core.testing.conformance.driver import Driver, arrays_of
 from agents_core.testing.conformance.isolation import GENERATORS, SETTINGS, global_seed, read
-from agents_core.testing.conformance.states import difference
 from agents_core.testing.conformance.trainers.harness import TOYS, TrainerChecks, spec_of
 from agents_core.testing.conformance.trainers.recording import RecordingSignal
+from agents_core.testing.driver import Driver, arrays_of
+from agents_core.testing.states import difference
 from agents_core.training.state_tree import first_non_finite
 from agents_core.trajectory import Trajectories
 

@@ -9,13 +9,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
-import numpy as np
 import torch
 
-from agents_core.contracts.buffer import Buffer, BufferContext
+from agents_core.contracts.buffer import Buffer
 from agents_core.contracts.environment import Environment
 from agents_core.contracts.reward_signal import RewardSignal
-from agents_core.contracts.trainer import Trainer, TrainerContext
+from agents_core.contracts.trainer import Trainer
 from agents_core.errors import UserError
 from agents_core.options import ConfigModel, NetworkConfig
 from agents_core.plugin import TrainerSpec
@@ -24,14 +23,14 @@ from agents_core.spec import BehaviorSpec
 from agents_core.testing.column_environment import ActionKind
 from agents_core.testing.conformance.checks import require, skip
 from agents_core.testing.conformance.component import ComponentConformance
-from agents_core.testing.conformance.driver import BEHAVIOR, MAX_STEPS, Driver, extrinsic_reward
 from agents_core.testing.conformance.isolation import global_seed
-from agents_core.testing.conformance.states import difference, through_checkpoint
+from agents_core.testing.contexts import MAX_STEPS, buffer_context, trainer_context
 from agents_core.testing.credit_probes import Numbered
+from agents_core.testing.driver import Driver
 from agents_core.testing.image_toys import VisualSimple1D
 from agents_core.testing.ragged import Ragged
+from agents_core.testing.states import difference, through_checkpoint
 from agents_core.testing.toys import MaskedBranches, MaskedHybrid, Simple1D
-from agents_core.timers import Timers
 from agents_core.training.state_files import UnsavableStateError
 
 TOYS: Mapping[str, Callable[[], Environment]] = MappingProxyType(
@@ -177,16 +176,13 @@ def make_trainer(
     buffer: ChosenBuffer | None = None,
 ) -> Trainer:
     """A trainer as a run would make it."""
-    context = TrainerContext(
-        behavior=BEHAVIOR,
-        spec=spec,
-        config=config,
+    context = trainer_context(
+        config,
+        spec,
         network=network or NetworkConfig(hidden_units=16),
-        reward_signals={"extrinsic": extrinsic_reward(spec)} if signals is None else signals,
+        signals=signals,
+        seed=seed,
         max_steps=max_steps,
-        device=torch.device("cpu"),
-        seed=np.random.SeedSequence(seed),
-        timers=Timers(),
         make_buffer=None if buffer is None else partial(_make_buffer, *buffer, spec, max_steps),
     )
     trainer = component.load_factory()(context)
@@ -229,6 +225,6 @@ def first_update(component: Component, config: ConfigModel, buffer: ChosenBuffer
 def _make_buffer(
     component: Component, config: ConfigModel, spec: BehaviorSpec, max_steps: int, memory_size: int
 ) -> Buffer:
-    context = BufferContext(BEHAVIOR, config, spec, torch.device("cpu"), memory_size, max_steps)
+    context = buffer_context(config, spec, memory_size=memory_size, max_steps=max_steps)
     buffer: Buffer = component.load_factory()(context)
     return buffer

@@ -13,10 +13,10 @@ from agents_core.contracts.environment import Environment
 from agents_core.contracts.policy import Policy
 from agents_core.testing.column_environment import ActionKind, signed_action
 from agents_core.testing.conformance.checks import require, skip
-from agents_core.testing.conformance.driver import Driver
 from agents_core.testing.conformance.isolation import global_seed
 from agents_core.testing.conformance.trainers.harness import ACTION_KINDS, TrainerChecks, spec_of
 from agents_core.testing.credit_probes import EndOrLimit, LaterReward
+from agents_core.testing.driver import Driver
 from agents_core.testing.probes import OneStepProbe
 
 _AGENTS = 8

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from agents_core.testing.conformance.checks import require, skip
-from agents_core.testing.conformance.driver import Driver, columns_of, extrinsic_reward
 from agents_core.testing.conformance.isolation import global_seed
-from agents_core.testing.conformance.states import difference
 from agents_core.testing.conformance.trainers.harness import TrainerChecks, spec_of
 from agents_core.testing.conformance.trainers.recording import RecordingSignal, Row
+from agents_core.testing.contexts import extrinsic_reward
 from agents_core.testing.credit_probes import Numbered
+from agents_core.testing.driver import Driver, columns_of
+from agents_core.testing.states import difference
 
 
 class SignalUseChecks(TrainerChecks):

@@ -9,10 +9,10 @@ import numpy as np
 from agents_core.columns import Array
 from agents_core.spec import BehaviorSpec
 from agents_core.testing.conformance.checks import require
-from agents_core.testing.conformance.driver import Driver
 from agents_core.testing.conformance.isolation import global_seed
-from agents_core.testing.conformance.states import difference, through_checkpoint
 from agents_core.testing.conformance.trainers.harness import TrainerChecks, spec_of, take_over
+from agents_core.testing.driver import Driver
+from agents_core.testing.states import difference, through_checkpoint
 from agents_core.training.state_files import UnsavableStateError
 
 

@@ -18,7 +18,14 @@ _IMAGE = ObservationSpec("camera", (24, 24, 3), "uint8", "image")
 _OBSERVATIONS = {
     "a vector": (_VECTOR,),
     "an image": (_IMAGE,),
-    "several observations": (_VECTOR, _IMAGE, ObservationSpec("more numbers", (2,), "float64")),
+    "several observations": (
+        _VECTOR,
+        _IMAGE,
+        ObservationSpec("more numbers", (2,), "float64"),
+        ObservationSpec("board", (5, 5, 2), "bool", "image"),
+        ObservationSpec("others", (4, 3), "float32", "entities"),
+        ObservationSpec("aim", (2,), "float32", "goal"),
+    ),
 }
 _ACTIONS = {
     "discrete": ActionSpec(discrete_branches=(3,)),
@@ -98,6 +105,20 @@ def _actions(action: ActionSpec, ended: Bools, generator: np.random.Generator) -
         after[ended] = True
         fields |= {"action_mask": mask, "next_action_mask": after.reshape(mask.shape)}
     return fields
+
+
+def make_batch(spec: BehaviorSpec, rows: int = 32, *, seed: int = 0, **columns: npt.ArrayLike | torch.Tensor) -> Batch:
+    """Rows of one agent in the order of time, with random observations, actions, rewards and ends.
+
+    Args:
+        spec: What is seen and done.
+        rows: How many.
+        seed: Of what is drawn.
+        columns: What stands in place of what is drawn, by name: `make_batch(spec, terminated=ends)`.
+    """
+    drawn = to_batch(make_transitions(spec, agents=1, steps=rows, seed=seed))
+    given = {name: torch.as_tensor(column) for name, column in columns.items()}
+    return Batch({name: drawn[name] for name in drawn} | given, rows)
 
 
 def to_batch(columns: Columns, device: torch.device | str = "cpu") -> Batch:

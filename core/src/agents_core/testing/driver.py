@@ -4,31 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-import torch
-
 from agents_core.columns import Array, Columns
 from agents_core.contracts.environment import Actions, BehaviorSteps, Environment
-from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
 from agents_core.contracts.trainer import Trainer
 from agents_core.experience.collector import Collector, TrajectoryCollector
 from agents_core.experience.transitions import TransitionCollector
-from agents_core.learning.extrinsic import ExtrinsicReward
-from agents_core.learning.extrinsic_config import ExtrinsicConfig
-from agents_core.spec import BehaviorSpec
 from agents_core.trajectory import Trajectories
 
-BEHAVIOR = "Conformance"
-MAX_STEPS = 100_000
 _TIME_HORIZON = 32
 _FRUITLESS_STEPS = 100_000
-
-
-def extrinsic_reward(spec: BehaviorSpec, **options: object) -> RewardSignal:
-    """The environment's own reward."""
-    config = ExtrinsicConfig.model_validate(options)
-    seed = np.random.SeedSequence(0)
-    return ExtrinsicReward(RewardSignalContext("extrinsic", config, spec, torch.device("cpu"), seed, MAX_STEPS))
 
 
 class Driver:
