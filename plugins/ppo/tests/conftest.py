@@ -1,4 +1,4 @@
-"""Makes the loop beside the tests importable."""
+"""Makes the helpers beside the tests importable."""
 
 from __future__ import annotations
 

@@ -12,10 +12,12 @@ from agents_core.contracts.demonstration import DemonstrationError
 from agents_core.demonstrations import store_demonstration
 from agents_core.options import MemoryConfig, NetworkConfig
 from agents_core.schedules import Schedule
+from agents_core.testing.contexts import extrinsic_reward
+from agents_core.testing.driver import Driver
 from agents_core.testing.experts import chosen, demonstrate
 from agents_core.testing.toys import Simple1D
 from agents_ppo.config import PPOConfig
-from ppo_loop import Loop, extrinsic, make_trainer
+from ppo_cases import make_trainer
 
 SPEED = 0.07
 """What the expert's continuous action is, towards the goal: neither a bound nor what pays best."""
@@ -41,7 +43,7 @@ def make_loop(
     seed: int = 0,
     network: NetworkConfig | None = None,
     **section: Any,
-) -> Loop:
+) -> Driver:
     """PPO on Simple1D without any reward, which alone learns nothing."""
     toy = Simple1D(8, action)
     (spec,) = toy.behavior_specs.values()
@@ -54,12 +56,12 @@ def make_loop(
         beta=Schedule(0.0),
         behavioral_cloning=cloning,
     )
-    signals = {"extrinsic": extrinsic(spec, strength=0)}
+    signals = {"extrinsic": extrinsic_reward(spec, strength=0)}
     trainer = make_trainer(spec, config, network, signals=signals, seed=seed, max_steps=10_000)
-    return Loop(toy, trainer)
+    return Driver(toy, trainer)
 
 
-def likely(loop: Loop) -> np.ndarray:
+def likely(loop: Driver) -> np.ndarray:
     """The most likely actions at the two goals."""
     memory = np.zeros((2, loop.trainer.policy.memory_size), np.float32)
     actions = loop.trainer.policy.act([np.array([[-1.0], [1.0]], np.float32)], memory=memory, deterministic=True)
@@ -76,41 +78,41 @@ def likely(loop: Loop) -> np.ndarray:
 )
 def test_the_policy_executes_what_the_expert_executed(tmp_path: Path, network: NetworkConfig) -> None:
     loop = make_loop(expert_file(tmp_path), network=network)
-    loop.train(1500)
+    loop.advance(1500)
     assert likely(loop) == pytest.approx([-SPEED, SPEED], abs=0.02)
-    assert loop.stats["train/cloning_error"] < 0.02
+    assert loop.stats[-1]["train/cloning_error"] < 0.02
     # The deviation, which explores, is left alone.
     assert loop.trainer.policy.network.log_std.item() == pytest.approx(np.log(0.5), abs=0.1)
 
 
 def test_choices_are_cloned(tmp_path: Path) -> None:
     loop = make_loop(expert_file(tmp_path, "discrete"), "discrete")
-    loop.train(1500)
+    loop.advance(1500)
     assert likely(loop).tolist() == [0, 1]
-    assert loop.stats["train/cloning_accuracy"] == 1
+    assert loop.stats[-1]["train/cloning_accuracy"] == 1
 
 
 def test_cloning_ends_with_its_steps(tmp_path: Path) -> None:
     loop = make_loop(expert_file(tmp_path), steps=1000)
-    loop.train(600)
+    loop.advance(600)
     # The last update came after 640 steps.
-    assert loop.stats["train/cloning_strength"] == pytest.approx(0.36)
-    loop.train(1000)
-    assert loop.stats["train/cloning_strength"] == 0
-    assert "train/cloning_loss" not in loop.stats
+    assert loop.stats[-1]["train/cloning_strength"] == pytest.approx(0.36)
+    loop.advance(400)
+    assert loop.stats[-1]["train/cloning_strength"] == 0
+    assert "train/cloning_loss" not in loop.stats[-1]
 
 
 def test_without_the_section_nothing_changes(tmp_path: Path) -> None:
     loops = [make_loop(None), make_loop(expert_file(tmp_path), steps=1)]
     for loop in loops:
-        loop.train(300)
+        loop.advance(300)
     assert torch.equal(*(loop.trainer.policy.network.flat.values for loop in loops))
 
 
 def test_a_trainer_that_clones_continues_bit_for_bit(tmp_path: Path) -> None:
     path = expert_file(tmp_path)
     loop = make_loop(path)
-    loop.train(300)
+    loop.advance(300)
     states = loop.trainer.policy_state(), loop.trainer.state_dict()
     rollout = loop.rollout()
     loop.trainer.process(rollout, 512)

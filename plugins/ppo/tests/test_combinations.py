@@ -13,10 +13,11 @@ from agents_core.options import MemoryConfig, NetworkConfig
 from agents_core.schedules import Schedule
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.column_environment import Bools, ColumnEnvironment, Floats, Int64s
+from agents_core.testing.driver import Driver
 from agents_core.training.state_files import decode_arrays, dump_document, encode_arrays, parse_document
 from agents_core.training.state_tree import join_tree, split_tree
 from agents_ppo.config import PPOConfig
-from ppo_loop import Loop, make_trainer
+from ppo_cases import make_trainer
 
 VECTOR, IMAGE = ObservationSpec("vector", (3,)), ObservationSpec("camera", (20, 20, 3), "uint8", "image")
 OBSERVATIONS = {
@@ -80,10 +81,10 @@ def saved_and_loaded(tree: dict[str, Any], folder: Path) -> Any:
 
 
 def check(spec: BehaviorSpec, network: NetworkConfig, folder: Path) -> None:
-    loop = Loop(Noise(spec, 8), make_trainer(spec, CONFIG, network))
+    loop = Driver(Noise(spec, 8), make_trainer(spec, CONFIG, network))
     before = loop.trainer.policy.network.flat.values.clone()
-    loop.train(2 * CONFIG.buffer_size)
-    assert np.isfinite(list(loop.stats.values())).all()
+    loop.advance(2 * CONFIG.buffer_size)
+    assert np.isfinite(list(loop.stats[-1].values())).all()
     assert (loop.trainer.policy.network.flat.values != before).float().mean() > 0.5
     other = make_trainer(spec, CONFIG, network, seed=5)
     other.load_policy_state(saved_and_loaded(loop.trainer.policy_state(), folder))

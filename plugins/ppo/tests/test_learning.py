@@ -9,25 +9,25 @@ import pytest
 import torch
 from agents_core.contracts.environment import Environment
 from agents_core.schedules import Schedule
+from agents_core.testing.contexts import extrinsic_reward
+from agents_core.testing.driver import Driver
 from agents_core.testing.probes import DelayedReward, OneStepProbe
 from agents_core.testing.toys import MaskedBranches, MaskedHybrid, Simple1D
 from agents_ppo.config import PPOConfig
-from ppo_loop import Loop, extrinsic, make_trainer
+from ppo_cases import make_trainer
 
 CONFIG = PPOConfig(buffer_size=256, batch_size=64, num_epoch=4, learning_rate=Schedule(3e-3, 0.0), beta=Schedule(0.0))
 
 
 def train(
     environment: Environment, steps: int, config: PPOConfig = CONFIG, horizon: int = 64, gamma: float = 0.9
-) -> Loop:
+) -> Driver:
     (spec,) = environment.behavior_specs.values()
-    trainer = make_trainer(spec, config, signals={"extrinsic": extrinsic(spec, gamma=gamma)}, max_steps=steps)
-    loop = Loop(environment, trainer, horizon)
-    loop.train(steps)
-    return loop
+    trainer = make_trainer(spec, config, signals={"extrinsic": extrinsic_reward(spec, gamma=gamma)}, max_steps=steps)
+    return Driver(environment, trainer, time_horizon=horizon).advance(steps)
 
 
-def value(loop: Loop, observation: float) -> float:
+def value(loop: Driver, observation: float) -> float:
     return float(loop.trainer.policy.network.value((torch.full((1, 1), observation),)).item())
 
 

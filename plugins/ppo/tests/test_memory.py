@@ -15,13 +15,15 @@ from agents_core.learning.gradient import LossWeights
 from agents_core.learning.rollout import extend_batch, rollout_batch
 from agents_core.options import MemoryConfig, NetworkConfig
 from agents_core.schedules import Schedule
+from agents_core.testing.contexts import extrinsic_reward
+from agents_core.testing.driver import Driver
 from agents_core.testing.memory_toys import RememberedCue
 from agents_core.testing.probes import TimeLimit
 from agents_core.testing.ragged import Ragged
 from agents_core.testing.toys import MaskedHybrid
 from agents_core.trajectory import Trajectories
 from agents_ppo.config import PPOConfig
-from ppo_loop import CPU, Loop, extrinsic, make_trainer
+from ppo_cases import make_trainer
 
 FROZEN = PPOConfig(
     buffer_size=256, batch_size=64, num_epoch=1, learning_rate=Schedule(1e-3, 0.0), epsilon=Schedule(1e-5)
@@ -41,10 +43,10 @@ def network(sequence_length: int, **options: Any) -> NetworkConfig:
     return NetworkConfig(hidden_units=16, num_layers=1, shared=shared, normalize=True, memory=memory)
 
 
-def make_loop(environment: Environment, config: PPOConfig, network: NetworkConfig, **options: Any) -> Loop:
+def make_loop(environment: Environment, config: PPOConfig, network: NetworkConfig, **options: Any) -> Driver:
     environment.reset(seed=0)
     (spec,) = environment.behavior_specs.values()
-    loop = Loop(environment, make_trainer(spec, config, network, **options))
+    loop = Driver(environment, make_trainer(spec, config, network, **options))
     # First weights leave the policy nearly blind.
     loop.trainer.policy.network.flat.values += 0.2 * torch.randn(
         loop.trainer.policy.network.flat.values.shape, generator=torch.Generator().manual_seed(3)
@@ -63,10 +65,10 @@ def test_at_learning_rate_0_the_ratio_is_1_and_the_kl_0(
     config = network(sequence_length, shared=shared, type=kind, burn_in=sequence_length // 2)
     loop = make_loop(ENVIRONMENTS[name](agents), FROZEN, config, max_steps=1)
     for _ in range(2):
-        loop.train(loop.collector.steps + 1)
-        assert abs(loop.stats["train/approx_kl"]) < 1e-6
+        loop.advance(1)
+        assert abs(loop.stats[-1]["train/approx_kl"]) < 1e-6
         # No ratio is further than epsilon from 1.
-        assert loop.stats["train/clip_fraction"] == 0
+        assert loop.stats[-1]["train/clip_fraction"] == 0
 
 
 @pytest.mark.parametrize("agents", [1, 64])
@@ -93,7 +95,7 @@ def test_what_agents_remember_is_what_their_episode_was_so_far(name: str, agents
         assert (columns["memory.actor"][starts] == 0).all()
 
 
-def naive_values(loop: Loop, rollouts: list[Trajectories]) -> list[tuple[np.ndarray, np.ndarray]]:
+def naive_values(loop: Driver, rollouts: list[Trajectories]) -> list[tuple[np.ndarray, np.ndarray]]:
     """Of each rollout, values and values after trajectories: the critic step by step, a state per episode."""
     network = loop.trainer.policy.network
     layer = network.critic_memory
@@ -128,7 +130,7 @@ def test_values_are_those_of_a_critic_that_remembers_each_episode(name: str, age
     gradient = choose_gradient(loop.trainer.policy.network)
     rollouts = [loop.rollout() for _ in range(3)]
     for rollout, (values, finals) in zip(rollouts, naive_values(loop, rollouts), strict=True):
-        evaluation = gradient.evaluate(rollout, rollout_batch(rollout, CPU))
+        evaluation = gradient.evaluate(rollout, rollout_batch(rollout, torch.device("cpu")))
         np.testing.assert_allclose(evaluation.values, values, atol=1e-5)
         np.testing.assert_allclose(evaluation.final_values, finals, atol=1e-5)
 
@@ -140,13 +142,13 @@ def test_values_of_minibatches_are_those_of_the_rollout(name: str, burn_in: int,
     loop = make_loop(ENVIRONMENTS[name](8), FROZEN, network(4, burn_in=burn_in, shared=shared))
     gradient = choose_gradient(loop.trainer.policy.network)
     for rollout in (loop.rollout(), loop.rollout()):
-        batch = rollout_batch(rollout, CPU)
+        batch = rollout_batch(rollout, torch.device("cpu"))
         evaluation = gradient.evaluate(rollout, batch)
         random = np.random.default_rng(0)
         returns = evaluation.values[:, 0] + random.normal(0, 0.1, len(rollout)).astype(np.float32)
         fields = {"log_prob": evaluation.log_prob, "advantage": random.normal(size=len(rollout)), **evaluation.fields}
         fields |= {"returns.a": returns, "values.a": evaluation.values[:, 0]}
-        gradient.load(extend_batch(batch, fields, CPU), ["a"])
+        gradient.load(extend_batch(batch, fields, torch.device("cpu")), ["a"])
         for rows in gradient.minibatches(len(rollout), 64, random):
             losses = gradient.compute(rows, LossWeights(0.2, 0.0, 0.5, None))
             expected = np.square(returns - evaluation.values[:, 0])[rows].mean()
@@ -168,10 +170,8 @@ def train(agents: int, memory: MemoryConfig | None, steps: int) -> float:
         buffer_size=1024, batch_size=256, num_epoch=4, learning_rate=Schedule(3e-3, 0.0), beta=Schedule(0.0)
     )
     options = NetworkConfig(hidden_units=32, num_layers=1, memory=memory)
-    trainer = make_trainer(spec, config, options, signals={"extrinsic": extrinsic(spec)}, max_steps=steps)
-    loop = Loop(environment, trainer)
-    loop.train(steps)
-    return loop.evaluate(200)
+    trainer = make_trainer(spec, config, options, signals={"extrinsic": extrinsic_reward(spec)}, max_steps=steps)
+    return Driver(environment, trainer, time_horizon=64).advance(steps).evaluate(200)
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])

@@ -18,11 +18,13 @@ from agents_core.options import NetworkConfig
 from agents_core.schedules import Schedule
 from agents_core.spec import BehaviorSpec
 from agents_core.testing.column_environment import ColumnEnvironment
+from agents_core.testing.contexts import extrinsic_reward
+from agents_core.testing.driver import Driver
 from agents_core.testing.entity_toys import NearestEntity
 from agents_core.testing.goal_toys import GoalLine
 from agents_core.testing.image_toys import TwoCameras, VisualSimple1D
 from agents_ppo.config import PPOConfig
-from ppo_loop import Loop, extrinsic, make_trainer
+from ppo_cases import make_trainer
 from torch import nn
 
 CONFIG = PPOConfig(buffer_size=512, batch_size=128, num_epoch=4, learning_rate=Schedule(2e-3, 0.0), beta=Schedule(0.0))
@@ -40,11 +42,9 @@ def trained_return(
 ) -> float:
     """Mean return of the most likely actions after training; the trainer may be told another spec than is true."""
     spec = spec or next(iter(environment.behavior_specs.values()))
-    signals = {"extrinsic": extrinsic(spec, gamma=gamma)}
+    signals = {"extrinsic": extrinsic_reward(spec, gamma=gamma)}
     trainer = make_trainer(spec, CONFIG, network, signals=signals, max_steps=steps, encoders=encoders)
-    loop = Loop(environment, trainer)
-    loop.train(steps)
-    return loop.evaluate(200)
+    return Driver(environment, trainer, time_horizon=64).advance(steps).evaluate(200)
 
 
 def without(toy: type[Any], index: int) -> ColumnEnvironment:
@@ -120,7 +120,7 @@ def test_images_stay_bytes_until_a_few_at_a_time_reach_the_encoder() -> None:
     config = PPOConfig(buffer_size=1024, batch_size=128, num_epoch=1)
     spy = ChosenEncoder("encoder 'spy'", make_spy, ImageConfig())
     trainer = make_trainer(spec, config, NetworkConfig(hidden_units=8, shared=True), encoders={"camera": spy})
-    loop = Loop(environment, trainer)
+    loop = Driver(environment, trainer)
     rollout = loop.rollout()
     assert rollout.columns["obs.0"].dtype == np.uint8
     seen.clear()

@@ -14,12 +14,14 @@ from agents_core.errors import NonFiniteError
 from agents_core.options import NetworkConfig
 from agents_core.schedules import Schedule
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
+from agents_core.testing.contexts import extrinsic_reward
+from agents_core.testing.driver import Driver
 from agents_core.testing.probes import OneStepProbe, TimeLimit
 from agents_core.testing.ragged import Ragged
 from agents_core.testing.toys import MaskedBranches, MaskedHybrid, Simple1D
 from agents_core.trajectory import Trajectories
 from agents_ppo.config import PPOConfig
-from ppo_loop import Loop, extrinsic, make_trainer
+from ppo_cases import make_trainer
 
 SMALL = PPOConfig(buffer_size=64, batch_size=16, num_epoch=3, learning_rate=Schedule(1e-3))
 NORMALIZED = NetworkConfig(hidden_units=32, normalize=True)
@@ -34,14 +36,14 @@ ENVIRONMENTS = {
 }
 
 
-def make_loop(name: str = "hybrid", config: PPOConfig = SMALL, **options: Any) -> Loop:
+def make_loop(name: str = "hybrid", config: PPOConfig = SMALL, **options: Any) -> Driver:
     environment = ENVIRONMENTS[name]()
     environment.reset(seed=0)
     (spec,) = environment.behavior_specs.values()
-    return Loop(environment, make_trainer(spec, config, **options))
+    return Driver(environment, make_trainer(spec, config, **options))
 
 
-def weights(loop: Loop) -> torch.Tensor:
+def weights(loop: Driver) -> torch.Tensor:
     return loop.trainer.policy.network.flat.values.clone()
 
 
@@ -79,18 +81,18 @@ def test_at_learning_rate_0_the_ratio_is_1_and_the_kl_0(name: str, shared: bool)
     network = NetworkConfig(hidden_units=32, shared=shared, normalize=True)
     loop = make_loop(name, FROZEN, network=network, max_steps=1)
     before = weights(loop)
-    loop.train(65)
-    assert loop.stats["train/learning_rate"] == 0
+    loop.advance(65)
+    assert loop.stats[-1]["train/learning_rate"] == 0
     assert torch.equal(weights(loop), before)
-    assert abs(loop.stats["train/approx_kl"]) < 1e-6
+    assert abs(loop.stats[-1]["train/approx_kl"]) < 1e-6
     # No ratio is further than epsilon from 1.
-    assert loop.stats["train/clip_fraction"] == 0
+    assert loop.stats[-1]["train/clip_fraction"] == 0
 
 
 def test_statistics_have_the_names_of_the_contract() -> None:
     loop = make_loop()
-    loop.train(64)
-    assert loop.stats.keys() == {
+    loop.advance(64)
+    assert loop.stats[-1].keys() == {
         "train/policy_loss",
         "train/value_loss",
         "train/entropy",
@@ -101,14 +103,14 @@ def test_statistics_have_the_names_of_the_contract() -> None:
         "reward/extrinsic/raw",
         "reward/extrinsic/scaled",
     }
-    assert all(isinstance(value, float) and np.isfinite(value) for value in loop.stats.values())
+    assert all(isinstance(value, float) and np.isfinite(value) for value in loop.stats[-1].values())
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_a_seed_repeats_and_another_differs(name: str) -> None:
     loops = [make_loop(name, seed=seed, network=NORMALIZED) for seed in (1, 1, 2)]
     for loop in loops:
-        loop.train(200)
+        loop.advance(200)
     assert torch.equal(weights(loops[0]), weights(loops[1]))
     assert loops[0].stats == loops[1].stats
     assert not torch.equal(weights(loops[0]), weights(loops[2]))
@@ -118,7 +120,7 @@ def test_a_seed_repeats_and_another_differs(name: str) -> None:
 def test_a_trainer_continues_bit_for_bit_from_its_states(shared: bool) -> None:
     options = {"network": NetworkConfig(hidden_units=32, shared=shared, normalize=True)}
     loop = make_loop(**options, signals=None)
-    loop.train(200)
+    loop.advance(200)
     states = loop.trainer.policy_state(), loop.trainer.state_dict()
     rollout = loop.rollout()
     loop.trainer.process(rollout, 300)
@@ -146,7 +148,7 @@ def test_a_trainer_continues_bit_for_bit_from_its_states(shared: bool) -> None:
 
 def test_the_policy_s_own_noise_continues_from_its_state() -> None:
     loop = make_loop()
-    loop.train(64)
+    loop.advance(64)
     state = loop.trainer.state_dict()
     seen = [np.zeros((4, *observation.shape), np.float32) for observation in loop.trainer.policy.spec.observations]
     expected = [loop.trainer.policy.act(seen).raw for _ in range(3)]
@@ -157,23 +159,23 @@ def test_the_policy_s_own_noise_continues_from_its_state() -> None:
 def test_signals_see_each_row_once_before_it_is_evaluated_and_train_in_every_minibatch() -> None:
     signal = Recording()
     loop = make_loop(signals={"own": signal})
-    loop.train(64)
+    loop.advance(64)
     assert signal.calls == ["observe 64", "evaluate 64"]
     assert [len(minibatch) for minibatch in signal.minibatches] == [16] * 12
     epoch = torch.cat([minibatch["obs.1"] for minibatch in signal.minibatches[:4]])
     assert len(epoch.unique()) == 64
     assert signal.minibatches[0].next_observations[0].shape == (16, 3)
-    assert loop.stats["reward/own/updates"] == pytest.approx(6.5)
-    assert loop.stats["reward/own/raw"] == 1
+    assert loop.stats[-1]["reward/own/updates"] == pytest.approx(6.5)
+    assert loop.stats[-1]["reward/own/raw"] == 1
 
 
 def test_target_kl_ends_the_steps_of_the_policy_but_not_of_the_signals() -> None:
     (spec,) = MaskedHybrid(4).behavior_specs.values()
-    signals = {"extrinsic": extrinsic(spec), "own": Recording()}
+    signals = {"extrinsic": extrinsic_reward(spec), "own": Recording()}
     config = SMALL.model_copy(update={"target_kl": 1e-9, "learning_rate": Schedule(0.1)})
     loop = make_loop(config=config, signals=signals)
     before = weights(loop)
-    loop.train(64)
+    loop.advance(64)
     assert len(signals["own"].minibatches) == 12
     # The first minibatch is at KL 0 and steps, the second one has left it and does not.
     assert loop.trainer.state_dict()["optimiser"]["steps"] == 1
@@ -184,38 +186,38 @@ def test_a_signal_of_constant_strength_0_is_trained_and_logged_but_changes_nothi
     (spec,) = MaskedHybrid(4).behavior_specs.values()
     silent = Recording(strength=0.0, reward=123.0)
     loops = [
-        make_loop(signals={"extrinsic": extrinsic(spec)}),
-        make_loop(signals={"silent": silent, "extrinsic": extrinsic(spec)}),
+        make_loop(signals={"extrinsic": extrinsic_reward(spec)}),
+        make_loop(signals={"silent": silent, "extrinsic": extrinsic_reward(spec)}),
     ]
     for loop in loops:
-        loop.train(200)
+        loop.advance(200)
     assert torch.equal(weights(loops[0]), weights(loops[1]))
-    assert loops[1].stats["reward/silent/raw"] == 123
-    assert loops[1].stats["reward/silent/scaled"] == 0
+    assert loops[1].stats[-1]["reward/silent/raw"] == 123
+    assert loops[1].stats[-1]["reward/silent/scaled"] == 0
     assert silent.minibatches
-    own = {key: value for key, value in loops[1].stats.items() if "silent" not in key}
-    assert own == loops[0].stats
+    own = {key: value for key, value in loops[1].stats[-1].items() if "silent" not in key}
+    assert own == loops[0].stats[-1]
 
 
 def test_each_signal_has_a_value_head_and_the_strength_scales_its_reward() -> None:
     (spec,) = MaskedHybrid(4).behavior_specs.values()
-    loop = make_loop(signals={"extrinsic": extrinsic(spec), "own": Recording(strength=0.25)})
-    loop.train(64)
+    loop = make_loop(signals={"extrinsic": extrinsic_reward(spec), "own": Recording(strength=0.25)})
+    loop.advance(64)
     assert loop.trainer.policy.network.value_head.out_features == 2
-    assert loop.stats["reward/own/scaled"] == 0.25
+    assert loop.stats[-1]["reward/own/scaled"] == 0.25
 
 
 def test_without_any_strength_only_the_entropy_is_left() -> None:
     loop = make_loop(signals={"own": Recording(strength=0.0)})
-    loop.train(64)
-    assert loop.stats["train/policy_loss"] == 0
-    assert loop.stats["train/value_loss"] == 0
+    loop.advance(64)
+    assert loop.stats[-1]["train/policy_loss"] == 0
+    assert loop.stats[-1]["train/value_loss"] == 0
 
 
 def test_states_of_signals_are_kept() -> None:
     signals = {"own": Recording()}
     loop = make_loop(signals=signals)
-    loop.train(64)
+    loop.advance(64)
     other = {"own": Recording()}
     make_loop(signals=other).trainer.load_state_dict(loop.trainer.state_dict())
     assert other["own"].loaded == 12
@@ -235,7 +237,7 @@ def test_the_normaliser_takes_in_a_rollout_after_its_update() -> None:
 @pytest.mark.parametrize("reward", [0.0, 0.1, -1e6])
 def test_equal_rewards_leave_weights_finite(reward: float) -> None:
     loop = make_loop("discrete", signals={"own": Recording(reward=reward)})
-    loop.train(300)
+    loop.advance(300)
     assert torch.isfinite(weights(loop)).all()
 
 
@@ -250,7 +252,7 @@ def test_a_rollout_of_one_row_is_learned_from() -> None:
 def test_a_reward_that_is_not_finite_names_its_signal() -> None:
     loop = make_loop(signals={"own": Recording(reward=float("nan"))})
     with pytest.raises(NonFiniteError, match=r"behavior 'Test', step 64: reward signal 'own'"):
-        loop.train(64)
+        loop.advance(64)
 
 
 def test_a_loss_of_a_signal_that_is_not_finite_is_named() -> None:
@@ -259,7 +261,7 @@ def test_a_loss_of_a_signal_that_is_not_finite_is_named() -> None:
             return {**super().update(minibatch), "loss": float("inf")}
 
     with pytest.raises(NonFiniteError, match=r"behavior 'Test', step 64: reward signal 'own' .*'loss' as inf"):
-        make_loop(signals={"own": Diverging()}).train(64)
+        make_loop(signals={"own": Diverging()}).advance(64)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
@@ -290,8 +292,8 @@ def test_values_bootstrap_through_a_time_limit() -> None:
     environment = TimeLimit(8)
     (spec,) = environment.behavior_specs.values()
     config = PPOConfig(buffer_size=256, batch_size=64, num_epoch=8, learning_rate=Schedule(3e-3, 0.0))
-    trainer = make_trainer(spec, config, signals={"extrinsic": extrinsic(spec, gamma=0.9)}, max_steps=25_000)
-    Loop(environment, trainer, time_horizon=16).train(25_000)
+    trainer = make_trainer(spec, config, signals={"extrinsic": extrinsic_reward(spec, gamma=0.9)}, max_steps=25_000)
+    Driver(environment, trainer, time_horizon=16).advance(25_000)
     values = trainer.policy.network.value((torch.linspace(-1, 1, 5)[:, None],))
     torch.testing.assert_close(values, torch.full((5, 1), 10.0), atol=0.5, rtol=0)
 
@@ -305,7 +307,7 @@ def test_values_are_of_the_scaled_reward_and_go_on_where_termination_is_ignored(
     config = PPOConfig(buffer_size=256, batch_size=64, num_epoch=8, learning_rate=Schedule(3e-3, 0.0))
     signals = {"ending": Recording(strength=0.5), "endless": Endless()}
     trainer = make_trainer(spec, config, signals=signals, max_steps=15_000)
-    Loop(environment, trainer).train(15_000)
+    Driver(environment, trainer).advance(15_000)
     # 0.5 · 1 and 1 / (1 - 0.9)
     values = trainer.policy.network.value((torch.zeros(1, 1),))
     torch.testing.assert_close(values, torch.tensor([[0.5, 10.0]]), atol=0.2, rtol=0)
@@ -313,7 +315,7 @@ def test_values_are_of_the_scaled_reward_and_go_on_where_termination_is_ignored(
 
 def test_trajectories_of_agents_that_come_and_go_are_learned_from() -> None:
     loop = make_loop("groups")
-    loop.train(500)
+    loop.advance(500)
     assert torch.isfinite(weights(loop)).all()
 
 

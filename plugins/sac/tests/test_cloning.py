@@ -15,7 +15,7 @@ from agents_core.testing.experts import chosen, demonstrate
 from agents_core.testing.toys import Simple1D
 from agents_sac.config import SACConfig
 from agents_sac.trainer import SACTrainer
-from sac_parts import make_trainer, random_transitions
+from sac_cases import make_trainer, random_transitions
 
 SPEED = 0.4
 """What the expert's continuous action is, towards the goal."""

@@ -12,16 +12,18 @@ import pytest
 import torch
 from agents_core.contracts.environment import Environment
 from agents_core.options import MemoryConfig, NetworkConfig
+from agents_core.testing.contexts import extrinsic_reward
+from agents_core.testing.driver import Driver
 from agents_core.testing.image_toys import VisualSimple1D
 from agents_core.testing.memory_toys import RememberedCue
 from agents_core.testing.probes import DelayedReward, OneStepProbe
 from agents_core.testing.toys import MaskedBranches, MaskedHybrid, Simple1D
-from sac_parts import Loop, extrinsic, make_trainer, replay
+from sac_cases import make_trainer, replay
 
 
 def train(
     environment: Environment, steps: int, network: NetworkConfig | None = None, gamma: float = 0.9, **options: Any
-) -> Loop:
+) -> Driver:
     environment.reset(seed=0)
     (spec,) = environment.behavior_specs.values()
     defaults = {
@@ -35,18 +37,16 @@ def train(
     trainer = make_trainer(
         spec,
         network,
-        signals={"extrinsic": extrinsic(spec, gamma=gamma)},
+        signals={"extrinsic": extrinsic_reward(spec, gamma=gamma)},
         make_buffer=replay(spec),
         max_steps=steps,
         **{**defaults, **options},
     )
-    loop = Loop(environment, trainer)
-    loop.train(steps)
-    return loop
+    return Driver(environment, trainer).advance(steps)
 
 
 @torch.no_grad()
-def q(loop: Loop, observation: float, action: float | None = None) -> float:
+def q(loop: Driver, observation: float, action: float | None = None) -> float:
     """The smaller twin's Q, of the first choice where the action is discrete."""
     continuous = torch.empty(1, 0) if action is None else torch.full((1, 1), action)
     values = loop.trainer._networks.critics([torch.full((1, 1), observation)], continuous)

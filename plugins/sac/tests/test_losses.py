@@ -11,12 +11,13 @@ import pytest
 import torch
 from agents_core.options import NetworkConfig
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
+from agents_core.testing.contexts import extrinsic_reward
 from agents_sac.actions import Drawn, choices_taken
 from agents_sac.gradient import SoftGradient
 from agents_sac.losses import entropy_excess, expected_q, soft_value, taken_q
 from agents_sac.temperature import Temperature
 from agents_sac.trainer import SACTrainer
-from sac_parts import CPU, extrinsic, make_trainer, random_transitions
+from sac_cases import make_trainer, random_transitions
 
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
 SEEN = (ObservationSpec("one", (4,)),)
@@ -63,7 +64,10 @@ def table(trainer: SACTrainer) -> tuple[Mapping[str, Doubles], Any]:
 @pytest.mark.parametrize("ignores", [False, True])
 def test_continuous_losses_equal_a_float64_calculation(ignores: bool) -> None:
     spec = BehaviorSpec(SEEN, ActionSpec(2))
-    signals = {"extrinsic": extrinsic(spec, gamma=0.9), "second": extrinsic(spec, gamma=0.5, strength=0.3)}
+    signals = {
+        "extrinsic": extrinsic_reward(spec, gamma=0.9),
+        "second": extrinsic_reward(spec, gamma=0.5, strength=0.3),
+    }
     signals["second"].ignores_termination = ignores
     trainer = make_trainer(spec, NetworkConfig(hidden_units=16, activation="relu"), signals=signals, init_entcoef=0.4)
     trainer.process(random_transitions(spec, 60), 60)
@@ -160,10 +164,10 @@ def test_temperature_falls_with_too_much_entropy_and_rises_with_too_little() -> 
 def test_targets_are_those_that_the_options_say() -> None:
     action = ActionSpec(3, (4, 2))
     options = make_trainer(BehaviorSpec(SEEN, action))._config
-    temperature = Temperature(action, options, CPU)
+    temperature = Temperature(action, options, torch.device("cpu"))
     expected = [-3, 0.5 * np.log(4), 0.5 * np.log(2)]
     np.testing.assert_allclose(temperature.targets(None), expected, rtol=1e-6)
     mask = torch.tensor([[True, True, False, False, True, False]])
     np.testing.assert_allclose(temperature.targets(mask), [[-3, 0.5 * np.log(2), 0]], rtol=1e-6)
-    given = Temperature(action, options.model_copy(update={"target_entropy": 1.5}), CPU)
+    given = Temperature(action, options.model_copy(update={"target_entropy": 1.5}), torch.device("cpu"))
     assert given.targets(None)[0].item() == 1.5

@@ -8,13 +8,14 @@ import torch
 from agents_core.columns import Batch
 from agents_core.contracts.environment import Environment
 from agents_core.options import MemoryConfig, NetworkConfig
+from agents_core.testing.driver import Driver
 from agents_core.testing.probes import TimeLimit
 from agents_core.testing.ragged import Ragged
 from agents_core.testing.toys import MaskedHybrid
 from agents_sac.sampling import SequenceSampler
 from agents_sac.trainer import SACTrainer
 from agents_sac.views import SequenceViews
-from sac_parts import Loop, make_trainer, replay
+from sac_cases import make_trainer, replay
 
 LENGTH, BURN_IN = 4, 2
 
@@ -30,7 +31,7 @@ def filled(environment: Environment, kind: str = "lstm") -> SACTrainer:
     for flat in (trainer._networks.actor.flat, trainer._networks.critics.flat):
         flat.values += 0.2 * torch.randn(flat.values.shape, generator=noise)
     trainer._networks.follow(0.7)
-    Loop(environment, trainer).train(600)
+    Driver(environment, trainer).advance(600)
     return trainer
 
 

@@ -7,11 +7,12 @@ import pytest
 import torch
 from agents_core.options import NetworkConfig
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
+from agents_core.testing.contexts import extrinsic_reward
 from agents_sac.gradient import SoftGradient
 from agents_sac.plain_gradient import PlainSoftGradient
 from agents_sac.sampling import Sample
 from agents_sac.trainer import SACTrainer
-from sac_parts import ListBuffer, extrinsic, make_trainer, random_transitions
+from sac_cases import ListBuffer, make_trainer, random_transitions
 
 SEEN = (ObservationSpec("one", (5,)), ObservationSpec("two", (3,)))
 ACTIONS = {
@@ -33,9 +34,9 @@ def a_sample(trainer: SACTrainer) -> Sample:
 def test_by_hand_as_by_autograd(action: str, activation: str, special: str) -> None:
     spec = BehaviorSpec(SEEN, ACTIONS[action])
     masked = special == "masked" and bool(spec.action.discrete_branches)
-    signals = {"extrinsic": extrinsic(spec)}
+    signals = {"extrinsic": extrinsic_reward(spec)}
     if special == "signals":
-        signals["second"] = extrinsic(spec, gamma=0.5, strength=0.3)
+        signals["second"] = extrinsic_reward(spec, gamma=0.5, strength=0.3)
     network = NetworkConfig(hidden_units=16, activation=activation, normalize=special == "normalize")
     trainer = make_trainer(
         spec, network, signals=signals, make_buffer=lambda _: ListBuffer(special == "weighted"), init_entcoef=0.7

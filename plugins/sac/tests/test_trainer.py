@@ -12,11 +12,12 @@ from agents_core.errors import NonFiniteError, UserError
 from agents_core.options import MemoryConfig, NetworkConfig
 from agents_core.schedules import Schedule
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
+from agents_core.testing.contexts import extrinsic_reward
 from agents_sac.pace import Pace
 from agents_sac.trainer import SACTrainer
 from hypothesis import given
 from hypothesis import strategies as st
-from sac_parts import ListBuffer, extrinsic, make_trainer, random_transitions, replay
+from sac_cases import ListBuffer, make_trainer, random_transitions, replay
 
 SEEN = (ObservationSpec("one", (4,)),)
 CONTINUOUS = BehaviorSpec(SEEN, ActionSpec(2))
@@ -88,10 +89,10 @@ def test_actions_are_uniform_until_then_and_the_policys_afterwards() -> None:
 @pytest.mark.parametrize("memory", [None, MemoryConfig(size=8, sequence_length=4, burn_in=2)])
 def test_a_loaded_trainer_goes_on_bit_for_bit(spec: BehaviorSpec, memory: MemoryConfig | None) -> None:
     network = NetworkConfig(hidden_units=16, activation="relu", normalize=True, memory=memory)
-    signals = {"extrinsic": extrinsic(spec, normalize=True)}
+    signals = {"extrinsic": extrinsic_reward(spec, normalize=True)}
     # 7 steps for each update leave some that are not paid for when the state is taken.
     trainer = make_trainer(spec, network, signals=signals, steps_per_update=7)
-    signals = {"extrinsic": extrinsic(spec, normalize=True)}
+    signals = {"extrinsic": extrinsic_reward(spec, normalize=True)}
     other = make_trainer(spec, network, signals=signals, seed=5, steps_per_update=7)
     assert isinstance(trainer.buffer, ListBuffer)
     size = trainer.policy.memory_size
@@ -117,7 +118,7 @@ def test_a_loaded_trainer_goes_on_bit_for_bit(spec: BehaviorSpec, memory: Memory
 
 
 def test_several_steps_sum_discounted_rewards_and_bootstrap_from_where_they_end() -> None:
-    trainer = make_trainer(CONTINUOUS, signals={"extrinsic": extrinsic(CONTINUOUS, gamma=0.5)}, n_step=3)
+    trainer = make_trainer(CONTINUOUS, signals={"extrinsic": extrinsic_reward(CONTINUOUS, gamma=0.5)}, n_step=3)
     rewards = trainer._rewards
     row = torch.arange(6)
     batch = Batch(
@@ -179,7 +180,7 @@ class Watching(RewardSignal):
 @pytest.mark.parametrize(("own_pace", "updates"), [(None, 40), (8, 5)])
 def test_signals_see_each_transition_once_and_are_asked_for_each_minibatch(own_pace: int | None, updates: int) -> None:
     watching = Watching()
-    signals = {"extrinsic": extrinsic(CONTINUOUS), "watching": watching}
+    signals = {"extrinsic": extrinsic_reward(CONTINUOUS), "watching": watching}
     trainer = make_trainer(CONTINUOUS, signals=signals, reward_signal_steps_per_update=own_pace)
     stats = learn(trainer, 40)
     assert watching.observed == list(range(40))
@@ -192,7 +193,7 @@ def test_signals_see_each_transition_once_and_are_asked_for_each_minibatch(own_p
 
 def test_a_signal_of_strength_zero_is_trained_and_logged_and_has_no_value() -> None:
     watching = Watching(strength=0.0)
-    trainer = make_trainer(CONTINUOUS, signals={"extrinsic": extrinsic(CONTINUOUS), "watching": watching})
+    trainer = make_trainer(CONTINUOUS, signals={"extrinsic": extrinsic_reward(CONTINUOUS), "watching": watching})
     alone = make_trainer(CONTINUOUS)
     stats, expected = learn(trainer, 40), learn(alone, 40)
     assert stats["reward/watching/raw"] == 1

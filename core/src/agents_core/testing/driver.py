@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
 from agents_core.columns import Array, Columns
 from agents_core.contracts.environment import Actions, BehaviorSteps, Environment
 from agents_core.contracts.trainer import Trainer
@@ -11,7 +13,6 @@ from agents_core.experience.collector import Collector, TrajectoryCollector
 from agents_core.experience.transitions import TransitionCollector
 from agents_core.trajectory import Trajectories
 
-_TIME_HORIZON = 32
 _FRUITLESS_STEPS = 100_000
 
 
@@ -20,6 +21,7 @@ class Driver:
 
     Attributes:
         stats: Of every update.
+        returns: Of every episode that ended.
         handed_out: What the trainer was given since its last update, as copies of its own.
     """
 
@@ -29,6 +31,7 @@ class Driver:
         trainer: Trainer,
         *,
         seed: int = 1,
+        time_horizon: int = 32,
         after: Driver | None = None,
         on_update: Callable[[Driver], None] | None = None,
     ) -> None:
@@ -38,14 +41,16 @@ class Driver:
             environment: Has one behavior.
             trainer: Learns.
             seed: Of the environment.
+            time_horizon: Rows after which a trajectory is cut, of a trainer that needs trajectories.
             after: Go on with the counters of this one, as a resumed run would.
             on_update: Called after each update.
         """
         self.environment = environment
         self.trainer = trainer
         self.stats: list[dict[str, float]] = []
+        self.returns: list[float] = []
         self.handed_out: list[Trajectories | Columns] = []
-        self.collector = make_collector(trainer)
+        self.collector = make_collector(trainer, time_horizon)
         if after is not None:
             self.collector.steps, self.collector.episodes_begun = after.steps, after.collector.episodes_begun
         self._on_update = on_update
@@ -69,9 +74,9 @@ class Driver:
         return self.until(lambda: len(self.stats) >= goal)
 
     def advance(self, steps: int) -> Driver:
-        """Train for about that many decisions more."""
+        """Train for that many decisions more, and on until the trainer has been handed all of them."""
         goal = self.steps + steps
-        return self.until(lambda: self.steps >= goal)
+        return self.until(lambda: self.steps >= goal and not self.collector.rows)
 
     def until(self, is_done: Callable[[], bool]) -> Driver:
         """Train until then.
@@ -95,6 +100,25 @@ class Driver:
         while self.collector.rows < max(self.trainer.rollout_size, 1):
             self._step()
         return copied(self.collector.take())
+
+    def evaluate(self, episodes: int, *, seed: int = 77) -> float:
+        """Mean return of the most likely actions, from a reset on; call `restart` to train on after it."""
+        policy = self.trainer.policy
+        steps = self.environment.reset(seed).behaviors[self._behavior]
+        running = np.zeros(len(steps.decision))
+        memory = np.zeros((len(running), policy.memory_size), np.float32)
+        finished: list[float] = []
+        while len(finished) < episodes:
+            decision = steps.decision
+            actions = policy.act(decision.observations, decision.action_mask, memory=memory, deterministic=True)
+            if actions.memory is not None:
+                memory = actions.memory.copy()
+            steps = self.environment.step({self._behavior: actions}).behaviors[self._behavior]
+            ended = steps.terminal.agent_id
+            finished += (running[ended] + steps.terminal.reward).tolist()
+            running[ended], memory[ended] = 0, 0
+            running[steps.decision.agent_id] += steps.decision.reward
+        return float(np.mean(finished))
 
     def learn(self, experience: Trajectories | Columns) -> None:
         """Hand experience to the trainer, and update if it is ready."""
@@ -121,17 +145,17 @@ class Driver:
     def _receive(self, steps: Mapping[str, BehaviorSteps]) -> None:
         if self._behavior in steps:
             self.collector.receive(steps[self._behavior])
-            self.collector.pop_episodes()
+            self.returns += self.collector.pop_episodes().returns.tolist()
         else:
             self.collector.wait()
 
 
-def make_collector(trainer: Trainer) -> Collector:
+def make_collector(trainer: Trainer, time_horizon: int) -> Collector:
     """What collects the experience that the trainer needs."""
     policy = trainer.policy
     if trainer.needs == "transitions":
         return TransitionCollector(policy.spec, policy.memory_size)
-    return TrajectoryCollector(policy.spec, trainer.rollout_size, _TIME_HORIZON, policy.memory_size)
+    return TrajectoryCollector(policy.spec, trainer.rollout_size, time_horizon, policy.memory_size)
 
 
 def columns_of(experience: Trajectories | Columns) -> Columns:

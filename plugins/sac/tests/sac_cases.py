@@ -1,4 +1,4 @@
-"""A trainer on its own, transitions without an environment, and a loop that is just enough to train it."""
+"""A trainer on its own, and transitions without an environment."""
 
 from __future__ import annotations
 
@@ -8,22 +8,15 @@ from typing import Any
 import numpy as np
 import torch
 from agents_core.columns import Array, Batch, Columns
-from agents_core.contracts.buffer import Buffer, BufferContext
-from agents_core.contracts.environment import Actions, BehaviorSteps, Environment
-from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
-from agents_core.contracts.trainer import TrainerContext
-from agents_core.experience.transitions import TransitionCollector
-from agents_core.learning.extrinsic import ExtrinsicReward
-from agents_core.learning.extrinsic_config import ExtrinsicConfig
+from agents_core.contracts.buffer import Buffer
+from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.options import NetworkConfig
 from agents_core.replay.buffer import ReplayBuffer
 from agents_core.replay.config import ReplayConfig
 from agents_core.spec import BehaviorSpec
-from agents_core.timers import Timers
+from agents_core.testing.contexts import MAX_STEPS, buffer_context, trainer_context
 from agents_sac.config import SACConfig
 from agents_sac.trainer import SACTrainer
-
-CPU = torch.device("cpu")
 
 
 class ListBuffer(Buffer):
@@ -76,37 +69,25 @@ class ListBuffer(Buffer):
         raise NotImplementedError
 
 
-def extrinsic(spec: BehaviorSpec, **options: object) -> ExtrinsicReward:
-    """The extrinsic reward with options of its config."""
-    config = ExtrinsicConfig.model_validate(options)
-    return ExtrinsicReward(RewardSignalContext("extrinsic", config, spec, CPU, np.random.SeedSequence(0), 1000))
-
-
 def make_trainer(
     spec: BehaviorSpec,
     network: NetworkConfig | None = None,
     *,
     signals: Mapping[str, RewardSignal] | None = None,
     seed: int = 0,
-    max_steps: int = 1_000_000,
+    max_steps: int = MAX_STEPS,
     make_buffer: Callable[[int], Buffer] | None = lambda _: ListBuffer(),
     **options: object,
 ) -> SACTrainer:
-    """A trainer of behavior `Test` with options of its config, and the extrinsic reward unless signals are given."""
-    network = network or NetworkConfig(hidden_units=32, activation="relu")
-    signals = {"extrinsic": extrinsic(spec)} if signals is None else signals
-    context = TrainerContext(
-        "Test",
-        spec,
+    """A trainer with options of its config and a small network, with the extrinsic reward unless signals are given."""
+    context = trainer_context(
         SACConfig.model_validate({"buffer_init_steps": 0, "batch_size": 32, **options}),
-        network,
-        signals,
-        max_steps,
-        CPU,
-        np.random.SeedSequence(seed),
-        Timers(),
-        {},
-        make_buffer,
+        spec,
+        network=network or NetworkConfig(hidden_units=32, activation="relu"),
+        signals=signals,
+        seed=seed,
+        max_steps=max_steps,
+        make_buffer=make_buffer,
     )
     return SACTrainer(context)
 
@@ -114,7 +95,7 @@ def make_trainer(
 def replay(spec: BehaviorSpec, capacity: int = 20_000) -> Callable[[int], Buffer]:
     """Makes core's own buffer."""
     config = ReplayConfig(buffer_size=capacity)
-    return lambda memory_size: ReplayBuffer(BufferContext("Test", config, spec, CPU, memory_size, 1_000_000))
+    return lambda memory_size: ReplayBuffer(buffer_context(config, spec, memory_size=memory_size))
 
 
 def random_transitions(spec: BehaviorSpec, rows: int, seed: int = 0, *, masked: bool = False) -> Columns:
@@ -153,66 +134,3 @@ def random_transitions(spec: BehaviorSpec, rows: int, seed: int = 0, *, masked: 
             "tick": np.arange(rows),
         }
     )
-
-
-class Loop:
-    """Steps one environment with one behavior and hands its transitions to a trainer.
-
-    Attributes:
-        stats: Of the last update.
-    """
-
-    def __init__(self, environment: Environment, trainer: SACTrainer) -> None:
-        self.environment = environment
-        self.trainer = trainer
-        steps = environment.reset(seed=1).behaviors
-        (self.behavior,) = environment.behavior_specs
-        self.collector = TransitionCollector(trainer.policy.spec, trainer.policy.memory_size)
-        self._receive(steps)
-        self.stats: dict[str, float] = {}
-
-    def train(self, steps: int) -> None:
-        """Act, collect and update until the trainer has seen that many steps."""
-        while self.collector.steps < steps:
-            self._receive(self.environment.step(self._act()).behaviors)
-            if self.collector.rows:
-                self.trainer.process(self.collector.take(), self.collector.steps)
-                if self.trainer.is_ready():
-                    self.stats = self.trainer.update()
-
-    def _act(self) -> dict[str, Actions]:
-        decision = self.collector.decision
-        if decision is None:
-            return {}
-        actions = self.trainer.policy.act(
-            self.collector.observations, decision.action_mask, memory=self.collector.memory
-        )
-        self.collector.record(actions)
-        return {self.behavior: actions}
-
-    def _receive(self, steps: Mapping[str, BehaviorSteps]) -> None:
-        if self.behavior in steps:
-            self.collector.receive(steps[self.behavior])
-        else:
-            self.collector.wait()
-
-    def evaluate(self, episodes: int) -> float:
-        """Mean return of the most likely actions."""
-        steps = self.environment.reset(seed=77).behaviors[self.behavior]
-        running = np.zeros(len(steps.decision))
-        memory = np.zeros((len(running), self.trainer.policy.memory_size), np.float32)
-        finished: list[float] = []
-        while len(finished) < episodes:
-            decision = steps.decision
-            actions = self.trainer.policy.act(
-                decision.observations, decision.action_mask, memory=memory, deterministic=True
-            )
-            if actions.memory is not None:
-                memory = actions.memory.copy()
-            steps = self.environment.step({self.behavior: actions}).behaviors[self.behavior]
-            running[steps.terminal.agent_id] += steps.terminal.reward
-            finished += running[steps.terminal.agent_id].tolist()
-            running[steps.terminal.agent_id] = 0
-            memory[steps.terminal.agent_id] = 0
-            running[steps.decision.agent_id] += steps.decision.reward
-        return float(np.mean(finished))
