@@ -30,6 +30,7 @@ from agents_core.contracts.demonstration import (
 from agents_core.demonstrations.checks import check_demonstration, expected_columns
 from agents_core.demonstrations.fitting import fitted
 from agents_core.demonstrations.writing import written_aside
+from agents_core.hdf5_files import opened_to_write
 from agents_core.options import NoOptions
 from agents_core.spec import BehaviorSpec
 from agents_core.trajectory import Trajectories
@@ -37,8 +38,6 @@ from agents_core.trajectory import Trajectories
 FORMAT = "agents demonstrations"
 VERSION = "1"
 
-_LAYOUT = ("v110", "v110")
-"""The oldest layout of HDF5 that has checksums over its own structures too."""
 _CHUNK_BYTES = 1 << 18
 """About what a chunk holds."""
 _POINTER = b"version https://git-lfs"
@@ -68,7 +67,7 @@ class Hdf5Demonstrations(DemonstrationFormat):
 
     def write(self, target: str, demonstration: Demonstration) -> None:
         check_demonstration(demonstration, target)
-        with written_aside(Path(target)) as aside, h5py.File(aside, "w", libver=_LAYOUT) as file:
+        with written_aside(Path(target)) as aside, opened_to_write(aside) as file:
             _write_texts(file, demonstration)
             for name, array in _arrays(demonstration).items():
                 if array.dtype.itemsize * math.prod(array.shape[1:]):
@@ -87,7 +86,7 @@ class Hdf5Demonstrations(DemonstrationFormat):
         first = int(there.episodes.columns["episode_id"].max()) + 1
         with written_aside(Path(target)) as aside:
             shutil.copyfile(target, aside)
-            with h5py.File(aside, "r+", libver=_LAYOUT) as file:
+            with opened_to_write(aside, "r+") as file:
                 for name, array in _arrays(added).items():
                     if name in file:
                         _extend(file[name], array + first if name == "columns/episode_id" else array)

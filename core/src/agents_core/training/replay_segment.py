@@ -19,6 +19,7 @@ import numpy as np
 
 from agents_core.columns import Array
 from agents_core.contracts.buffer import Buffer
+from agents_core.hdf5_files import opened_to_write
 from agents_core.spec import BehaviorSpec
 from agents_core.training.durable import rename, sync_directory
 from agents_core.training.saved_replay import Segment
@@ -42,11 +43,9 @@ _CHUNK_BYTES = 1 << 18
 
 def write_segment(path: Path, buffer: Buffer, numbers: range, compression: str) -> Segment:
     """Write transitions to a file: aside, flushed, renamed."""
-    import h5py
-
     aside = path.with_name(f".{path.name}.new")
     try:
-        with h5py.File(aside, "w", libver=("v110", "v110"), track_order=True) as file:
+        with opened_to_write(aside) as file:
             empty: dict[str, Any] = {}
             for start in range(numbers.start, numbers.stop, _PIECE):
                 for name, array in buffer.export(range(start, min(start + _PIECE, numbers.stop))).items():
