@@ -1,0 +1,1 @@
+"""Checks of buffers, by subject."""

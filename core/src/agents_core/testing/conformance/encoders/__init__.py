@@ -1,0 +1,1 @@
+"""Checks of encoders, by subject."""
