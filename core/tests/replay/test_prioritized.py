@@ -7,6 +7,7 @@ import pytest
 import torch
 from agents_core.contracts.buffer import BufferContext
 from agents_core.errors import NonFiniteError
+from agents_core.replay.buffer import ReplayBuffer
 from agents_core.replay.config import PrioritizedReplayConfig
 from agents_core.replay.linked_rows import ring_size
 from agents_core.replay.prioritized import LEAST, PrioritizedReplayBuffer
@@ -14,7 +15,7 @@ from agents_core.replay.sum_tree import SumTree
 from agents_core.schedules import Schedule
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replay_model import SMALL_SPEC, World, columns
+from replay_model import SMALL_SPEC, World, columns, make_buffer
 
 RISING = Schedule(0.4, 1.0)
 
@@ -26,7 +27,7 @@ def make_prioritized(
     return PrioritizedReplayBuffer(BufferContext("walker", config, SMALL_SPEC, torch.device("cpu"), 0, max_steps))
 
 
-def fill(buffer: PrioritizedReplayBuffer, count: int, world: World | None = None) -> None:
+def fill(buffer: ReplayBuffer, count: int, world: World | None = None) -> None:
     world = world or World(SMALL_SPEC, masked=False)
     for _ in range(count):
         buffer.add(columns([world.act(0)]))
@@ -172,3 +173,16 @@ def test_priorities_survive_saving_and_sampling_goes_on_with_the_same_bits() -> 
             batches.append(batch)
         for name in batches[0]:
             assert torch.equal(batches[0][name], batches[1][name]), name
+
+
+def test_what_a_buffer_without_priorities_saved_is_taken_over_as_new() -> None:
+    world = World(SMALL_SPEC, masked=False)
+    plain, loaded = make_buffer(30, SMALL_SPEC), make_prioritized(20)
+    fill(plain, 44, world)
+    fill(loaded, 3, world)
+    loaded.load_state_dict(plain.state_dict())
+    batch = loaded.sample(20, np.random.default_rng(0))
+    assert len(set(batch["row"].tolist())) == 20, "each of the newest 20 has the same share"
+    assert torch.equal(batch["weight"], torch.ones(20))
+    fill(loaded, 5, world)
+    assert len(loaded) == 20

@@ -22,6 +22,7 @@ from agents_core.training.provenance import git_state
 from agents_core.training.run_directory import RunDirectory, RunFileError
 from agents_core.training.run_ids import check_run_id, default_run_id, find_run
 from agents_core.training.run_lock import RunLock, RunLockedError
+from agents_core.training.run_log import RunLog
 from agents_core.training.state_files import DamagedFileError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -446,6 +447,14 @@ def test_the_log_takes_what_is_logged_while_the_run_is_on(tmp_path: Path, monkey
     assert "too" not in log
     assert logging.getLogger("agents_core").level == logging.ERROR
     assert logging.getLogger().handlers == handlers
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_log_that_takes_nothing_more_costs_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    log = RunLog(Path("/dev/full"))
+    logging.getLogger("agents_ppo").warning("what the disk has no room for")
+    log.close()
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_a_continued_run_appends_to_its_log(tmp_path: Path) -> None:

@@ -86,6 +86,9 @@ class PrioritizedReplayBuffer(ReplayBuffer):
         super().restore(pieces, rest)
         self._tree = SumTree(self._rows.ring)
         self._known = self._rows.total
+        if "priorities" not in rest:  # Another kind of buffer saved them: to this one, all of them are new.
+            self._known = self._rows.total - len(self)
+            return
         self._highest = rest["highest"]
         if len(self):
             places = self._rows.rows_of(np.arange(self._rows.total - len(self), self._rows.total))

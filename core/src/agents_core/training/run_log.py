@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import logging
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 _CORE = logging.getLogger("agents_core")
+
+
+class _LogFile(logging.FileHandler):
+    """What it cannot write is lost: the terminal has it too, and a full disk is told of there."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
+
+    def close(self) -> None:
+        with suppress(OSError):  # What is left in its memory may not fit either.
+            super().close()
 
 
 class RunLog:
@@ -15,7 +29,7 @@ class RunLog:
     """
 
     def __init__(self, path: Path) -> None:
-        self._handler = logging.FileHandler(path, encoding="utf-8")
+        self._handler = _LogFile(path, encoding="utf-8")
         self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         self._level = _CORE.level
         logging.getLogger().addHandler(self._handler)
