@@ -112,40 +112,24 @@ def _transitions() -> dict[str, Floats]:
 
 
 def _agents() -> Callable[[int], None]:
-    import torch
     from agents_core.columns import Columns
-    from agents_core.contracts.buffer import BufferContext
-    from agents_core.contracts.reward_signal import RewardSignalContext
-    from agents_core.contracts.trainer import TrainerContext
-    from agents_core.learning.extrinsic import ExtrinsicReward
-    from agents_core.learning.extrinsic_config import ExtrinsicConfig
     from agents_core.options import NetworkConfig
     from agents_core.replay.buffer import ReplayBuffer
     from agents_core.replay.config import ReplayConfig
     from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
-    from agents_core.timers import Timers
+    from agents_core.testing.contexts import buffer_context, trainer_context
     from agents_sac.config import SACConfig
     from agents_sac.trainer import SACTrainer
 
-    device, seed = torch.device("cpu"), np.random.SeedSequence(1)
     spec = BehaviorSpec((ObservationSpec("state", (SEEN,)),), ActionSpec(DONE))
-    signal = ExtrinsicReward(RewardSignalContext("extrinsic", ExtrinsicConfig(), spec, device, seed, 10**6))
-    trainer = SACTrainer(
-        TrainerContext(
-            behavior="benchmark",
-            spec=spec,
-            config=SACConfig(buffer_init_steps=0, steps_per_update=1),
-            network=NetworkConfig(hidden_units=256, activation="relu"),
-            reward_signals={"extrinsic": signal},
-            max_steps=10**6,
-            device=device,
-            seed=seed,
-            timers=Timers(),
-            make_buffer=lambda memory: ReplayBuffer(
-                BufferContext("benchmark", ReplayConfig(buffer_size=STORED), spec, device, memory, 10**6)
-            ),
-        )
+    context = trainer_context(
+        SACConfig(buffer_init_steps=0, steps_per_update=1),
+        spec,
+        network=NetworkConfig(hidden_units=256, activation="relu"),
+        seed=1,
+        make_buffer=lambda _: ReplayBuffer(buffer_context(ReplayConfig(buffer_size=STORED), spec)),
     )
+    trainer = SACTrainer(context)
     made = _transitions()
     ended = np.zeros(STORED, np.bool_)
     numbers = np.arange(STORED)

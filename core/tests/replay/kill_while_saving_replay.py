@@ -5,12 +5,8 @@ Usage: kill_while_saving_replay.py DIRECTORY KILLS. Prints the number of kills a
 
 from __future__ import annotations
 
-import os
-import random
-import select
-import signal
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +15,9 @@ from agents_core.training.checkpoint import CheckpointStore
 from agents_core.training.checkpoint_files import Snapshot
 from agents_core.training.replay_segment import check_segment
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
+from killing import Report, kill_often
 from replay_model import SMALL_SPEC, make_buffer
 
 SIZE = 3000
@@ -48,7 +46,7 @@ def transitions(moment: int) -> Columns:
     )
 
 
-def check(directory: Path) -> int:
+def last_moment(directory: Path) -> int:
     """The moment of the save that is left, found whole."""
     store = store_in(directory)
     checkpoint = store.load_last()[NAME]
@@ -63,46 +61,21 @@ def check(directory: Path) -> int:
     return int(moment)
 
 
-def save_for_ever(directory: Path, finished: int) -> None:
+def save_for_ever(directory: Path, moment: int, report: Report) -> None:
     store, buffer = store_in(directory), make_buffer(SIZE, SMALL_SPEC)
-    checkpoint = store.load_last()[NAME]
-    store.replay.load(NAME, checkpoint.replay, buffer, SMALL_SPEC)
-    moment = checkpoint.state["moment"]
+    store.replay.load(NAME, store.load_last()[NAME].replay, buffer, SMALL_SPEC)
     while True:
         moment += 1
         buffer.add(transitions(moment))
         store.save({NAME: Snapshot(moment, {}, {}, {"moment": moment}, buffer)}, {})
-        os.write(finished, moment.to_bytes(8, "big"))
-
-
-def kill_one(directory: Path, moment: int, delay: float) -> int:
-    """Start a saving process after `moment`, kill it, and return the last moment that it finished."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        save_for_ever(directory, writing)
-    os.close(writing)
-    select.select([reading], [], [], 20)  # It has saved once.
-    time.sleep(delay)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    while data := os.read(reading, 8):
-        moment = int.from_bytes(data, "big")
-    os.close(reading)
-    return moment
+        report(moment)
 
 
 def main(directory: Path, kills: int) -> None:
-    delays = random.Random(7)
     buffer = make_buffer(SIZE, SMALL_SPEC)
     buffer.add(transitions(0))
     store_in(directory).save({NAME: Snapshot(0, {}, {}, {"moment": 0}, buffer)}, {})
-    moment = check(directory)
-    for _ in range(kills):
-        finished = kill_one(directory, moment, delays.uniform(0, 0.08))
-        moment = check(directory)
-        assert finished <= moment <= finished + 1, f"{finished} was finished, {moment} is left"
-    print(kills, moment)
+    print(kills, kill_often(partial(save_for_ever, directory), partial(last_moment, directory), kills, 0.08))
 
 
 if __name__ == "__main__":

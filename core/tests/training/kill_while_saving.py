@@ -5,17 +5,16 @@ Usage: kill_while_saving.py DIRECTORY KILLS. Prints the number of kills and of f
 
 from __future__ import annotations
 
-import os
-import random
-import select
-import signal
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from agents_core.training.checkpoint import CheckpointStore
 from agents_core.training.checkpoint_files import Snapshot
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from killing import Report, kill_often
 
 
 def store_in(directory: Path) -> CheckpointStore:
@@ -29,13 +28,13 @@ def save(store: CheckpointStore, moment: int) -> None:
     store.save({name: Snapshot(step, weights, weights, state) for name in "ab"}, state, best=["a"])
 
 
-def save_for_ever(directory: Path, moment: int, finished: int) -> None:
+def save_for_ever(directory: Path, moment: int, report: Report) -> None:
     store = store_in(directory)
     store.load_last()
     while True:
         moment += 1
         save(store, moment)
-        os.write(finished, moment.to_bytes(8, "big"))
+        report(moment)
 
 
 def last_moment(directory: Path) -> int:
@@ -47,32 +46,9 @@ def last_moment(directory: Path) -> int:
     return int(moments.pop())
 
 
-def kill_one(directory: Path, moment: int, delay: float) -> int:
-    """Start a saving process after `moment`, kill it, and return the last moment that it finished."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        save_for_ever(directory, moment, writing)
-    os.close(writing)
-    select.select([reading], [], [], 10)  # It has saved once.
-    time.sleep(delay)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    while data := os.read(reading, 8):
-        moment = int.from_bytes(data, "big")
-    os.close(reading)
-    return moment
-
-
 def main(directory: Path, kills: int) -> None:
-    delays = random.Random(7)
-    moment = 0
-    save(store_in(directory), moment)
-    for _ in range(kills):
-        finished = kill_one(directory, moment, delays.uniform(0, 0.06))
-        moment = last_moment(directory)
-        assert finished <= moment <= finished + 1, f"{finished} was finished, {moment} is left"
-    print(kills, moment)
+    save(store_in(directory), 0)
+    print(kills, kill_often(partial(save_for_ever, directory), partial(last_moment, directory), kills, 0.06))
 
 
 if __name__ == "__main__":
