@@ -7,43 +7,25 @@ from pathlib import Path
 import agents_core
 import numpy as np
 import pytest
-import torch
 from agents_core.columns import Columns
-from agents_core.contracts.reward_signal import RewardSignal, RewardSignalContext
-from agents_core.contracts.trainer import TrainerContext
+from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.errors import UserError
-from agents_core.learning.extrinsic import ExtrinsicReward
-from agents_core.learning.extrinsic_config import ExtrinsicConfig
 from agents_core.options import MemoryConfig, NetworkConfig
 from agents_core.schedules import Schedule
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
-from agents_core.timers import Timers
+from agents_core.testing.contexts import extrinsic_reward, trainer_context
 from agents_core.trajectory import Trajectories
 from agents_reinforce.config import ReinforceConfig
 from agents_reinforce.trainer import ReinforceTrainer
 
 SPEC = BehaviorSpec((ObservationSpec("position", (1,)),), ActionSpec(discrete_branches=(2,)))
-CPU = torch.device("cpu")
-
-
-def extrinsic(**options: object) -> RewardSignal:
-    config = ExtrinsicConfig.model_validate(options)
-    return ExtrinsicReward(RewardSignalContext("extrinsic", config, SPEC, CPU, np.random.SeedSequence(0), 100))
 
 
 def reinforce(network: NetworkConfig | None = None, **signals: RewardSignal) -> ReinforceTrainer:
-    context = TrainerContext(
-        behavior="Walker",
-        spec=SPEC,
-        config=ReinforceConfig(learning_rate=Schedule(0.05)),
-        network=network or NetworkConfig(hidden_units=4),
-        reward_signals=signals or {"extrinsic": extrinsic(gamma=0.5)},
-        max_steps=100,
-        device=CPU,
-        seed=np.random.SeedSequence(0),
-        timers=Timers(),
-    )
-    return ReinforceTrainer(context)
+    config = ReinforceConfig(learning_rate=Schedule(0.05))
+    signals = signals or {"extrinsic": extrinsic_reward(SPEC, gamma=0.5)}
+    network = network or NetworkConfig(hidden_units=4)
+    return ReinforceTrainer(trainer_context(config, SPEC, network=network, signals=signals))
 
 
 def trajectories(actions: list[int], rewards: list[float], lengths: list[int]) -> Trajectories:
@@ -88,7 +70,7 @@ def test_an_action_gets_more_likely_the_more_was_earned_from_there_on() -> None:
 
 
 def test_what_is_earned_in_another_episode_does_not_count() -> None:
-    trainer = reinforce(extrinsic=extrinsic(gamma=1.0))
+    trainer = reinforce(extrinsic=extrinsic_reward(SPEC, gamma=1.0))
     # Without the border, the first row would see the 10 of the second episode and action 1 would look better.
     for _ in range(20):
         trainer.process(trajectories([1, 0, 0], [0, 0, 10], [1, 2]), 3)
@@ -97,7 +79,7 @@ def test_what_is_earned_in_another_episode_does_not_count() -> None:
 
 
 def test_every_signal_counts_by_its_strength() -> None:
-    trainer = reinforce(first=extrinsic(strength=0.5), second=extrinsic(strength=2.0))
+    trainer = reinforce(first=extrinsic_reward(SPEC, strength=0.5), second=extrinsic_reward(SPEC, strength=2.0))
     trainer.process(trajectories([0, 1], [1, 0], [1, 1]), 2)
     stats = trainer.update()
     assert stats["reward/first/scaled"] == pytest.approx(0.25)

@@ -6,21 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from agents_bc.config import BCConfig
 from agents_bc.trainer import BCTrainer
 from agents_core.columns import Columns
 from agents_core.contracts.demonstration import Demonstration
 from agents_core.contracts.environment import Actions, DecisionSteps
-from agents_core.contracts.trainer import TrainerContext
 from agents_core.demonstrations import store_demonstration
 from agents_core.options import NetworkConfig
 from agents_core.testing.column_environment import ActionKind, ColumnEnvironment
+from agents_core.testing.contexts import trainer_context
 from agents_core.testing.experts import chosen, demonstrate
 from agents_core.testing.image_toys import VisualSimple1D
 from agents_core.testing.memory_toys import RememberedCue
 from agents_core.testing.toys import MaskedBranches, MaskedHybrid, Simple1D
-from agents_core.timers import Timers
 
 
 def goal_expert(toy: ColumnEnvironment, kind: ActionKind, sides: Any) -> Actions:
@@ -78,16 +76,13 @@ def make_trainer(
     **options: Any,
 ) -> BCTrainer:
     """A trainer of behavior `Test`."""
-    context = TrainerContext(
-        behavior="Test",
-        spec=demonstration.spec,
-        config=BCConfig(demo_path="unused.h5", **options),
+    context = trainer_context(
+        BCConfig(demo_path="unused.h5", **options),
+        demonstration.spec,
         network=network or NetworkConfig(hidden_units=32),
-        reward_signals={},
+        signals={},
+        seed=seed,
         max_steps=max_steps,
-        device=torch.device("cpu"),
-        seed=np.random.SeedSequence(seed),
-        timers=Timers(),
         demonstration=demonstration,
     )
     return BCTrainer(context)

@@ -9,16 +9,14 @@ from typing import Any
 import agents_core
 import numpy as np
 import pytest
-import torch
 from agents_bc.config import BCConfig
 from agents_bc.making import make_trainer as make_bc
 from agents_core.columns import Columns
-from agents_core.contracts.trainer import TrainerContext
 from agents_core.errors import UserError
 from agents_core.options import NetworkConfig
+from agents_core.testing.contexts import trainer_context
 from agents_core.testing.demonstrations import random_demonstration
 from agents_core.testing.toys import MaskedBranches
-from agents_core.timers import Timers
 from agents_core.trajectory import Trajectories
 from safetensors.numpy import load_file
 
@@ -93,18 +91,8 @@ def test_what_the_teacher_did_is_kept_when_its_arrays_are_used_again() -> None:
     demonstration = random_demonstration(lengths=(40, 30))
     updates = []
     for overwritten in (False, True):
-        context = TrainerContext(
-            behavior="Student",
-            spec=demonstration.spec,
-            config=BCConfig(teacher="Teacher"),
-            network=NetworkConfig(hidden_units=8),
-            reward_signals={},
-            max_steps=1000,
-            device=torch.device("cpu"),
-            seed=np.random.SeedSequence(0),
-            timers=Timers(),
-        )
-        trainer = make_bc(context)
+        config, network = BCConfig(teacher="Teacher"), NetworkConfig(hidden_units=8)
+        trainer = make_bc(trainer_context(config, demonstration.spec, network=network, signals={}))
         arrays = {name: array.copy() for name, array in demonstration.episodes.columns.fields.items()}
         assert trainer.teacher == "Teacher"
         for _ in range(4):
