@@ -118,9 +118,13 @@ class DemonstrationFormatSpec(ComponentSpec):
 
     Attributes:
         suffixes: File name endings, such as `.demo`.
+        recognizes: Of a format that shares a suffix with another: `module:attribute` of a function from the path of a
+            file to whether its content is in this format. Such files are read in this format, and all others in the one
+            that the suffix belongs to, which is also the one that is written.
     """
 
     suffixes: tuple[str, ...] = ()
+    recognizes: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

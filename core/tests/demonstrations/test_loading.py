@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,18 +61,62 @@ def test_what_is_not_there_or_unknown_is_refused(tmp_path: Path, name: str, reas
         load_demonstrations(name if ":" in name else tmp_path / name)
 
 
-def test_two_formats_of_one_suffix_are_refused_where_it_is_used(
-    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hooks = """
-    @hookimpl
-    def agents_demonstration_formats():
-        return [DemonstrationFormatSpec(name="other", summary="Other", config="agents_other.parts:Config",
-                                        factory="agents_other.parts:make", suffixes=(".H5",))]
+OTHER_FORMAT = """
+    from agents_core.contracts.demonstration import DemonstrationFormat
+    from agents_core.options import ConfigModel
+    from agents_core.testing.demonstrations import random_demonstration
+
+    class Config(ConfigModel): ...
+
+    class Other(DemonstrationFormat):
+        def __init__(self, context): ...
+
+        def read(self, source):
+            return random_demonstration(seed=77)
+
+    def recognizes(path):
+        with open(path, "rb") as file:
+            return file.read(5) == b"other"
     """
-    parts = "from agents_core.options import ConfigModel\nclass Config(ConfigModel): ...\ndef make(context): ...\n"
-    install_plugin(site, "agents-other", hooks, files={"parts.py": parts})
-    monkeypatch.setenv("AGENTS_LOAD_PLUGINS", "other")
+
+
+@pytest.fixture
+def other_format(site: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Installs a format with the suffix of core's own."""
+
+    def install(fields: str = "") -> None:
+        hooks = f"""
+        @hookimpl
+        def agents_demonstration_formats():
+            return [DemonstrationFormatSpec(name="other", summary="Other", config="agents_other.parts:Config",
+                                            factory="agents_other.parts:Other", suffixes=(".H5",){fields})]
+        """
+        install_plugin(site, "agents-other", hooks, files={"parts.py": OTHER_FORMAT})
+        monkeypatch.setenv("AGENTS_LOAD_PLUGINS", "other")
+
+    return install
+
+
+def test_a_format_that_recognizes_its_files_shares_the_suffix_of_another(
+    tmp_path: Path, other_format: Callable[[str], None]
+) -> None:
+    other_format(', recognizes="agents_other.parts:recognizes"')
+    made = random_demonstration(seed=1)
+    store_demonstration(tmp_path / "a.h5", made)
+    (tmp_path / "b.h5").write_bytes(b"other bytes")
+    expected = joined([made, random_demonstration(seed=77)])
+    assert differing_columns(expected, load_demonstrations(tmp_path)) == []
+    store_demonstration(tmp_path / "b.h5", made, force=True)
+    assert differing_columns(made, load_demonstrations(tmp_path / "b.h5")) == []
+    (tmp_path / "c.h5").write_bytes(b"no format's bytes")
+    with pytest.raises(DemonstrationError, match=r"c\.h5: not a readable HDF5 demonstration"):
+        load_demonstrations(tmp_path / "c.h5")
+
+
+def test_two_formats_of_one_suffix_are_refused_where_it_is_used(
+    tmp_path: Path, other_format: Callable[[str], None]
+) -> None:
+    other_format("")
     with pytest.raises(DemonstrationError, match=r"'hdf5' of agents-core .* and .*'other' of .* both know '\.h5'"):
         store_demonstration(tmp_path / "expert.h5", random_demonstration())
 

@@ -114,6 +114,16 @@ def test_a_quickstart_must_be_a_file_of_its_package(site: Path) -> None:
     assert problems(site, trainer_hooks(fields), files={"quickstart.yaml": "seed: 1\n"}) == {}
 
 
+@pytest.mark.parametrize(("source", "is_wrong"), [("recognizes = 5", True), ("def recognizes(path): ...", False)])
+def test_what_recognizes_files_must_be_callable(site: Path, source: str, is_wrong: bool) -> None:
+    hooks = reward_signal_hooks("novelty", "agents_x", recognizes="agents_x.files:recognizes")
+    hooks = hooks.replace("agents_reward_signals", "agents_demonstration_formats")
+    hooks = hooks.replace("RewardSignalSpec", "DemonstrationFormatSpec")
+    found = problems(site, hooks, files={"files.py": source})
+    assert list(found) == (["demonstration format 'novelty': recognizes"] if is_wrong else [])
+    assert all("recognizes 'agents_x.files:recognizes'" in problem for problem in found.values())
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [

@@ -16,6 +16,8 @@ from agents_core.registry.names import nearest
 if TYPE_CHECKING:
     from agents_core.registry import Component, Registry
 
+    Offer = tuple[Component, DemonstrationFormatSpec]
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -46,14 +48,14 @@ def find_sources(named: str | Path, registry: Registry) -> Iterator[Source]:
     if not path.exists():
         raise DemonstrationError(f"{path}: there is no such file or folder{_hint(named, registry)}")
     if not path.is_dir():
-        yield _by_suffix(path, registry)
+        yield _by_suffix(path, registry, is_read=True)
         return
     known = _suffixes(registry)
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in known and file.is_file())
     if not files:
         raise DemonstrationError(f"{path}: no demonstration lies in this folder; looked for {_listed(known)}")
     for file in files:
-        yield _by_suffix(file, registry)
+        yield _by_suffix(file, registry, is_read=True)
 
 
 def target_of(named: str | Path, registry: Registry) -> Source:
@@ -62,7 +64,7 @@ def target_of(named: str | Path, registry: Registry) -> Source:
     Raises:
         DemonstrationError: No format has its suffix.
     """
-    return _prefixed(named, registry) or _by_suffix(Path(named).expanduser(), registry)
+    return _prefixed(named, registry) or _by_suffix(Path(named).expanduser(), registry, is_read=False)
 
 
 def make_format(component: Component, options: Mapping[str, Any]) -> DemonstrationFormat:
@@ -98,7 +100,7 @@ def check_options(options: Mapping[str, Any], sources: Sequence[Source]) -> None
             raise DemonstrationError(f"demonstrations have no option {key!r} here; options: {allowed}{hint}")
 
 
-def _formats(registry: Registry) -> list[tuple[Component, DemonstrationFormatSpec]]:
+def _formats(registry: Registry) -> list[Offer]:
     return [
         (component, component.spec)
         for component in registry.components("demonstration-format")
@@ -106,16 +108,16 @@ def _formats(registry: Registry) -> list[tuple[Component, DemonstrationFormatSpe
     ]
 
 
-def _suffixes(registry: Registry) -> dict[str, list[Component]]:
-    """Who reads files of each suffix, in lower case."""
-    readers: dict[str, list[Component]] = {}
+def _suffixes(registry: Registry) -> dict[str, list[Offer]]:
+    """The formats of each suffix, in lower case."""
+    offers: dict[str, list[Offer]] = {}
     for component, spec in _formats(registry):
         for suffix in spec.suffixes:
-            readers.setdefault(suffix.lower(), []).append(component)
-    return readers
+            offers.setdefault(suffix.lower(), []).append((component, spec))
+    return offers
 
 
-def _by_suffix(path: Path, registry: Registry) -> Source:
+def _by_suffix(path: Path, registry: Registry, *, is_read: bool) -> Source:
     known = _suffixes(registry)
     suffix = path.suffix.lower()
     if suffix not in known:
@@ -123,7 +125,7 @@ def _by_suffix(path: Path, registry: Registry) -> Source:
             f"{path}: no installed plugin knows demonstrations that end in {path.suffix or 'nothing'!r}; "
             f"known: {_listed(known)}"
         )
-    readers = known[suffix]
+    readers = _meant(known[suffix], path, is_read=is_read)
     if len({component.name for component in readers}) > 1:
         offers = " and ".join(f"{component.title} of {component.origin.label}" for component in readers)
         raise DemonstrationError(
@@ -131,6 +133,19 @@ def _by_suffix(path: Path, registry: Registry) -> Source:
             "AGENTS_DISABLE_PLUGINS=NAME"
         )
     return Source(registry.find("demonstration-format", readers[0].name), str(path), str(path))
+
+
+def _meant(offers: Sequence[Offer], path: Path, *, is_read: bool) -> list[Component]:
+    """The formats of a suffix that a file may be in: those that recognize it, else those that the suffix belongs to."""
+    if len(offers) > 1 and is_read:
+        named = [(component, spec.recognizes) for component, spec in offers if spec.recognizes is not None]
+        recognizing = [
+            component for component, target in named if component.load_function("recognizes", target)(str(path))
+        ]
+        if recognizing:
+            return recognizing
+    owners = [component for component, spec in offers if spec.recognizes is None]
+    return owners or [component for component, _ in offers]
 
 
 def _prefixed(named: str | Path, registry: Registry) -> Source | None:
@@ -150,5 +165,5 @@ def _hint(named: str | Path, registry: Registry) -> str:
     return f", and no installed plugin reads {prefix!r} (installed: {', '.join(named_formats) or 'none'})"
 
 
-def _listed(known: Mapping[str, list[Component]]) -> str:
+def _listed(known: Mapping[str, list[Offer]]) -> str:
     return ", ".join(sorted(known)) or "nothing, no plugin for demonstrations is installed"

@@ -11,7 +11,7 @@ from functools import partial
 from importlib.resources import files
 
 from agents_core.errors import UserError
-from agents_core.plugin import TrainerSpec
+from agents_core.plugin import DemonstrationFormatSpec, TrainerSpec
 from agents_core.registry.config_fields import config_fields, open_sections
 from agents_core.registry.names import CORE_DISTRIBUTION, describe
 from agents_core.registry.records import Component, PluginCommand, PluginRecord
@@ -58,8 +58,11 @@ def check_plugin(record: PluginRecord) -> Iterator[Check]:
     for component in record.components:
         yield _run(f"{component.title}: config", partial(_check_config, component))
         yield _run(f"{component.title}: factory", partial(_check_factory, component))
-        if isinstance(component.spec, TrainerSpec) and component.spec.quickstart is not None:
-            yield _run(f"{component.title}: quickstart", partial(_check_resource, component.spec.quickstart))
+        spec = component.spec
+        if isinstance(spec, DemonstrationFormatSpec) and spec.recognizes is not None:
+            yield _run(f"{component.title}: recognizes", partial(_check_function, component, spec.recognizes))
+        if isinstance(spec, TrainerSpec) and spec.quickstart is not None:
+            yield _run(f"{component.title}: quickstart", partial(_check_resource, spec.quickstart))
     for command in record.commands:
         yield _run(command.title, partial(_check_command, command))
 
@@ -124,6 +127,10 @@ def _check_config(component: Component) -> str | None:
 
 def _check_factory(component: Component) -> None:
     component.load_factory()
+
+
+def _check_function(component: Component, target: str) -> None:
+    component.load_function("recognizes", target)
 
 
 def _check_resource(resource: str) -> str | None:

@@ -25,6 +25,7 @@ FIRST_PARTY: Mapping[tuple[Kind, str], str] = {
     ("stats-writer", "tensorboard"): "agents-stats-tensorboard",
     ("demonstration-format", "demo"): "agents-env-unity",
     ("demonstration-format", "minari"): "agents-demonstrations-minari",
+    ("demonstration-format", "ml-agents-buffer"): "agents-env-unity",
     ("exporter", "onnx"): "agents-export-onnx",
 }
 """Distributions of the project's own components, for hints where one is not installed."""

@@ -113,13 +113,20 @@ class Component:
         Raises:
             BrokenPluginError: It cannot be imported or called.
         """
-        factory = load_attribute(self.spec.factory, self.origin, f"{self.title}: factory")
-        if not callable(factory):
+        return self.load_function("factory", self.spec.factory)
+
+    def load_function(self, role: str, target: str) -> Callable[..., Any]:
+        """Import a function that the spec names as `module:attribute`; `role` is the field that does.
+
+        Raises:
+            BrokenPluginError: It cannot be imported or called.
+        """
+        function = load_attribute(target, self.origin, f"{self.title}: {role}")
+        if not callable(function):
             raise BrokenPluginError(
-                f"{self.title}: factory '{self.spec.factory}' of {_source(self.origin)} cannot be called. "
-                f"{way_out(self.origin)}"
+                f"{self.title}: {role} '{target}' of {_source(self.origin)} cannot be called. {way_out(self.origin)}"
             )
-        return factory
+        return function
 
 
 @dataclass(frozen=True, slots=True)
