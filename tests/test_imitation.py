@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import agents_core
+import h5py
 import numpy as np
 import pytest
 from agents_core.contracts.demonstration import DemonstrationError
-from agents_core.demonstrations import store_demonstration
+from agents_core.demonstrations import load_demonstrations, store_demonstration
 from agents_core.testing.demonstrations import random_demonstration
 from agents_core.testing.experts import chosen, demonstrate
 from agents_core.testing.toys import Simple1D
@@ -111,6 +112,38 @@ def test_demonstrations_of_another_spec_are_refused_before_anything_starts(
     with pytest.raises(DemonstrationError, match=r"(?s)camera uint8.*goal float32\[1\]; branches \(2\)"):
         agents_core.train(CASES[name](expert), results=tmp_path, run_id="run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["sac with demonstrations in its buffer", "sac with cloning"])
+def test_a_replay_buffer_of_ml_agents_serves_like_the_demonstrations_that_it_holds(
+    tmp_path: Path, expert: Path, name: str
+) -> None:
+    episodes = load_demonstrations(expert).episodes
+    columns, padding = episodes.columns, 3
+    fields = {
+        "obs:0": columns["obs.0"],
+        "next_obs:0": episodes.next_observations()[0],
+        "continuous_action": np.empty((len(episodes), 0)),
+        "discrete_action": columns["action.discrete"],
+        "action_mask": np.ones((len(episodes), 2)),
+        "done": columns["terminated"],
+        "environment_rewards": columns["reward"],
+        "masks": np.ones(len(episodes)),
+    }
+    buffer = tmp_path / "last_replay_buffer.hdf5"
+    with h5py.File(buffer, "w") as file:
+        for key, values in fields.items():
+            padded = np.concatenate([values, np.zeros((padding, *values.shape[1:]))])
+            file.create_dataset(key, data=padded, dtype="f", compression="gzip")
+    steps = ["behaviors.*.max_steps=512"]
+    runs = [
+        agents_core.train(CASES[name](path), results=tmp_path, run_id=path.stem, overrides=steps)
+        for path in (expert, buffer)
+    ]
+    first, second = (weights(run.directory) for run in runs)
+    assert first.keys() == second.keys()
+    for array in first:
+        np.testing.assert_array_equal(first[array], second[array], err_msg=array)
 
 
 def test_paths_start_from_the_experiment_file(tmp_path: Path, expert: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,5 +14,13 @@ def agents_demonstration_formats() -> list[DemonstrationFormatSpec]:
             config="agents_env_unity.config:DemoConfig",
             factory="agents_env_unity.demo.format:DemoFiles",
             suffixes=(".demo",),
-        )
+        ),
+        DemonstrationFormatSpec(
+            name="ml-agents-buffer",
+            summary="Replay buffers that SAC of the ML-Agents toolkit saved",
+            config="agents_env_unity.config:ReplayBufferConfig",
+            factory="agents_env_unity.replay_buffer.format:ReplayBufferFiles",
+            suffixes=(".hdf5", ".h5"),
+            recognizes="agents_env_unity.replay_buffer.format:is_replay_buffer",
+        ),
     ]
