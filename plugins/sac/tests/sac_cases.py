@@ -15,6 +15,7 @@ from agents_core.replay.buffer import ReplayBuffer
 from agents_core.replay.config import ReplayConfig
 from agents_core.spec import BehaviorSpec
 from agents_core.testing.contexts import MAX_STEPS, buffer_context, trainer_context
+from agents_core.testing.transitions import make_transitions
 from agents_sac.config import SACConfig
 from agents_sac.trainer import SACTrainer
 
@@ -99,38 +100,6 @@ def replay(spec: BehaviorSpec, capacity: int = 20_000) -> Callable[[int], Buffer
 
 
 def random_transitions(spec: BehaviorSpec, rows: int, seed: int = 0, *, masked: bool = False) -> Columns:
-    """Rows with random contents, in episodes of 5 steps of one agent that end by the task and by a limit in turn."""
-    random = np.random.default_rng(seed)
-    fields: dict[str, Array] = {}
-    for prefix in ("obs", "next_obs"):
-        for i, observation in enumerate(spec.observations):
-            numbers = random.normal(size=(rows, *observation.shape))
-            if observation.dtype == "uint8":
-                numbers = random.integers(256, size=numbers.shape)
-            fields[f"{prefix}.{i}"] = numbers.astype(observation.numpy_dtype)
-    sizes = spec.action.discrete_branches
-    for name in ("action_mask", "next_action_mask") if masked else ():
-        # The first choice of each branch is always there.
-        fields[name] = random.random((rows, sum(sizes))) < 0.6
-        fields[name][:, [sum(sizes[:branch]) for branch in range(len(sizes))]] = True
-    continuous = random.uniform(-1, 1, (rows, spec.action.continuous_size)).astype(np.float32)
-    ended = np.arange(rows) % 5 == 4
-    by_task = np.arange(rows) // 5 % 2 == 0
-    return Columns(
-        {
-            **fields,
-            "action.continuous": continuous,
-            "action.raw": np.arctanh(continuous),
-            "action.discrete": np.zeros((rows, len(sizes)), np.int64)
-            if masked
-            else np.stack([random.integers(size, size=rows) for size in sizes], axis=1)
-            if sizes
-            else np.empty((rows, 0), np.int64),
-            "reward": random.normal(size=rows).astype(np.float32),
-            "terminated": ended & by_task,
-            "truncated": ended & ~by_task,
-            "agent_id": np.zeros(rows, np.int64),
-            "episode_id": np.arange(rows) // 5,
-            "tick": np.arange(rows),
-        }
-    )
+    """Rows of one agent with random contents, in episodes that end by the task or by a limit."""
+    columns = make_transitions(spec, agents=1, steps=rows, seed=seed)
+    return Columns({name: array for name, array in columns.fields.items() if masked or not name.endswith("mask")})

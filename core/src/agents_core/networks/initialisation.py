@@ -61,11 +61,6 @@ class Initialiser:
             nn.init.normal_(weight, 0.0, gain / math.sqrt(weight[0].numel()), generator=self.generator)
 
 
-def orthogonal_linear(inputs: int, outputs: int, gain: float, generator: torch.Generator) -> nn.Linear:
-    """A linear layer with orthogonal weights (Saxe et al. 2014) times `gain` and zero bias."""
-    return Initialiser("orthogonal", generator).linear(inputs, outputs, gain)
-
-
 class _UndrawnLinear(nn.Linear):
     """A plain one would first draw weights from torch's global generator."""
 

@@ -11,19 +11,22 @@ import numpy as np
 import torch
 
 
+Questions = dict[str, Callable[[], Any]]
+
+
 def _numpy_state() -> list[Any]:
     kind, keys, *rest = np.random.get_state()  # noqa: NPY002  # the global one is what must not be touched
     return [kind, np.asarray(keys).tolist(), *rest]
 
 
-GENERATORS: dict[str, Callable[[], Any]] = {
+GENERATORS: Questions = {
     "torch": lambda: torch.get_rng_state().tolist(),
     "numpy.random": _numpy_state,
     "random": random.getstate,
 }
 """The states of the global generators of this process."""
 
-SETTINGS: dict[str, Callable[[], Any]] = {
+SETTINGS: Questions = {
     "torch.is_grad_enabled()": torch.is_grad_enabled,
     "torch.get_default_dtype()": torch.get_default_dtype,
     "torch.get_num_threads()": torch.get_num_threads,
@@ -34,7 +37,7 @@ SETTINGS: dict[str, Callable[[], Any]] = {
 """Settings of the whole process that a component has no say in."""
 
 
-def read(questions: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+def read(questions: Questions) -> dict[str, Any]:
     """The answers to `GENERATORS` or `SETTINGS`."""
     return {name: ask() for name, ask in questions.items()}
 

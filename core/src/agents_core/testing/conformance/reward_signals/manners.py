@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from agents_core.learning.signal_rewards import BadRewardsError
 from agents_core.options import NetworkConfig
 from agents_core.spec import BehaviorSpec
 from agents_core.testing.conformance.checks import require, skip
-from agents_core.testing.conformance.isolation import GENERATORS, SETTINGS, global_seed, read
+from agents_core.testing.conformance.isolation import GENERATORS, SETTINGS, Questions, global_seed, read
 from agents_core.testing.conformance.reference import ReferenceConfig, ReferenceTrainer
 from agents_core.testing.conformance.reward_signals.harness import SignalChecks, numbers, shown
 from agents_core.testing.contexts import extrinsic_reward, trainer_context
@@ -53,13 +54,7 @@ class MannerChecks(SignalChecks):
         torch draw their first weights globally.
         """
         for title, spec in self.trials():
-            batch = to_batch(self.transitions(spec))
-            with global_seed(0):
-                before = read(GENERATORS)
-                signal = self.make(spec)
-                for call in (signal.observe, signal.evaluate, signal.update):
-                    call(batch)
-                after = read(GENERATORS)
+            before, after = self._read_around_a_life(spec, GENERATORS)
             used = [name for name in before if before[name] != after[name]]
             require(not used, f"{title}: global generators are not used", f"drawn from: {', '.join(used)}", "none")
 
@@ -69,13 +64,7 @@ class MannerChecks(SignalChecks):
         Mend: use `with torch.no_grad():` in place of `torch.set_grad_enabled`; do not set threads or dtypes.
         """
         for title, spec in self.trials():
-            batch = to_batch(self.transitions(spec))
-            with global_seed(0):
-                before = read(SETTINGS)
-                signal = self.make(spec)
-                for call in (signal.observe, signal.evaluate, signal.update):
-                    call(batch)
-                after = read(SETTINGS)
+            before, after = self._read_around_a_life(spec, SETTINGS)
             changed = {name: value for name, value in after.items() if before[name] != value}
             expected = {name: before[name] for name in changed}
             require(not changed, f"{title}: settings of the process stay", changed, expected)
@@ -131,6 +120,16 @@ class MannerChecks(SignalChecks):
         moved = float(np.abs(alone - beside).max()) if alone.shape == beside.shape else "another number of weights"
         rule = "at strength 0, the policy's weights are those of a run without the signal"
         require(moved == 0.0, rule, f"they differ by {moved}", "bit-identical weights")
+
+    def _read_around_a_life(self, spec: BehaviorSpec, questions: Questions) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What `read` says before and after a signal was made and used."""
+        batch = to_batch(self.transitions(spec))
+        with global_seed(0):
+            before = read(questions)
+            signal = self.make(spec)
+            for call in (signal.observe, signal.evaluate, signal.update):
+                call(batch)
+            return before, read(questions)
 
 
 def _equal(first: torch.Tensor, second: torch.Tensor) -> bool:
