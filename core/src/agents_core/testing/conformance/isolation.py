@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 
-
 Questions = dict[str, Callable[[], Any]]
 
 
