@@ -194,11 +194,71 @@ def _forget_checkpoints_after(result: RunResult, keep: int) -> None:
     (result.directory / "checkpoints" / "saves.json").unlink()
 
 
-def test_a_resume_with_another_network_of_a_signal_is_refused(tmp_path: Path) -> None:
-    run(experiment({"rnd": RND}, 500), tmp_path, "run")
-    changed = experiment({"rnd": {**RND, "features": 9}}, 1000)
-    with pytest.raises(UserError, match=r"'target\.1\.weight' has shape \(8, 8\) there and \(9, 8\) here"):
-        run(changed, tmp_path, "run", resume=True)
+@pytest.mark.parametrize("trainer", ["ppo", "sac"])
+@pytest.mark.parametrize(
+    ("signal", "changes", "difference"),
+    [
+        ("rnd", {"features": 9}, r"model\.target\.1\.weight: saved float32\[8, 8\], here float32\[9, 8\]"),
+        ("rnd", {"network": {"num_layers": 2}}, r"model\.[a-z0-9.]+weight: saved nothing, here float32\[8, 8\]"),
+        (
+            "curiosity",
+            {"network": {"normalize": False}},
+            r"model\.encoder\.normaliser\.[a-z._]+: saved a value, here nothing",
+        ),
+    ],
+)
+def test_a_resume_with_another_network_of_a_signal_names_the_signal_and_what_differs(
+    tmp_path: Path, trainer: str, signal: str, changes: dict[str, Any], difference: str
+) -> None:
+    first = {"rnd": RND, "curiosity": CURIOSITY}[signal]
+    network = {**NETWORK, **changes.get("network", {})}
+    _train_with(trainer, {signal: first}, tmp_path)
+    with pytest.raises(
+        UserError, match=rf"signal '{signal}' does not fit its saved state: {difference}\. Use "
+    ) as refused:
+        _train_with(trainer, {signal: {**first, **changes, "network": network}}, tmp_path, resume=True)
+    assert f"`reward_signals.{signal}`" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("trainer", ["ppo", "sac"])
+@pytest.mark.parametrize(
+    ("signals", "here"),
+    [
+        ({"extrinsic": {}, "novelty": {}, "rnd": RND}, "extrinsic, novelty, rnd"),
+        ({"extrinsic": {}}, "extrinsic"),
+        ({"extrinsic": {}, "novelty": {"strength": 0}}, r"extrinsic, novelty \(strength 0\)"),
+    ],
+)
+def test_a_resume_with_other_signals_names_the_section_and_both_lists(
+    tmp_path: Path, trainer: str, signals: dict[str, Any], here: str
+) -> None:
+    _train_with(trainer, {"extrinsic": {}, "novelty": {}}, tmp_path)
+    with pytest.raises(UserError, match=rf"with `reward_signals` extrinsic, novelty, here are {here}\. Use"):
+        _train_with(trainer, signals, tmp_path, resume=True)
+
+
+def test_a_resume_with_another_trainer_names_both(tmp_path: Path) -> None:
+    _train_with("sac", {"extrinsic": {}}, tmp_path)
+    with pytest.raises(UserError, match=r"by agents-sac:sac, here is agents-ppo:ppo\. .*--init-from RUN"):
+        _train_with("ppo", {"extrinsic": {}}, tmp_path, resume=True)
+
+
+def _train_with(trainer: str, signals: dict[str, Any], folder: Path, **options: Any) -> None:
+    sections = {
+        "ppo": {"type": "ppo", "batch_size": 64, "buffer_size": 128, "num_epoch": 1},
+        "sac": {
+            "type": "sac",
+            "batch_size": 8,
+            "steps_per_update": 16,
+            "buffer_init_steps": 0,
+            "buffer": {"buffer_size": 200},
+        },
+    }
+    document = experiment(signals, 400 if options else 200)
+    document["behaviors"]["*"]["trainer"] = sections[trainer]
+    document["environment"] = {"type": "toy", "id": "ragged", "agents": 8}
+    run(document, folder, "run", **options)
 
 
 def test_a_network_of_a_signal_has_no_memory(tmp_path: Path) -> None:

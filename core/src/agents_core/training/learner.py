@@ -63,6 +63,12 @@ class Learner:
         return self.section.trainer.component.qualified_name
 
     @property
+    def signals(self) -> dict[str, bool]:
+        """Names of its reward signals, and whether each has a value."""
+        sections = self.section.reward_signals
+        return {name: not vars(sections[name].config)["strength"].is_zero for name in sorted(sections)}
+
+    @property
     def score(self) -> float | None:
         """How good the policy is where it is not evaluated."""
         return self.summary.recent_return
@@ -119,6 +125,7 @@ class Learner:
         return {
             "step": self.step,
             "trainer": self.kind,
+            "reward_signals": self.signals,
             "episodes_begun": self.collector.episodes_begun,
             "best_return": self.best_return,
             "summary": self.summary.state_dict(),

@@ -216,7 +216,7 @@ class _Run:
         checkpoint = self._initial.get(name)
         if checkpoint is not None:
             is_other = self._resumed is None and checkpoint.state.get("trainer") != learner.kind
-            take_over(name, trainer, spec, checkpoint, only_policy=is_other)
+            take_over(learner, checkpoint, only_policy=is_other)
             if self._resumed is not None and not self._options.inference:
                 learner.load_state_dict(checkpoint.state)
                 if not self._options.drop_replay:

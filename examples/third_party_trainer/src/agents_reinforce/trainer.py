@@ -19,6 +19,7 @@ from agents_core.learning.optimiser import FlatAdam
 from agents_core.learning.returns import linear_recurrence
 from agents_core.learning.rollout import rollout_batch
 from agents_core.learning.signal_rewards import signal_rewards
+from agents_core.learning.signal_states import load_signals
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.distributions import log_prob_and_entropy
 from agents_core.networks.initialisation import torch_generator
@@ -102,6 +103,5 @@ class ReinforceTrainer(Trainer):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._optimiser.load_state_dict(state["optimiser"])
-        for name, signal in self._context.reward_signals.items():
-            signal.load_state_dict(state["signals"][name])
+        load_signals(self._context.reward_signals, state["signals"])
         set_generator_state(self.policy.generator, state["actions"])

@@ -22,6 +22,7 @@ from agents_core.learning.returns import generalised_advantages
 from agents_core.learning.rollout import extend_batch, mean_stats, rollout_batch
 from agents_core.learning.sequences import check_sequence_length
 from agents_core.learning.signal_rewards import signal_rewards, update_signals
+from agents_core.learning.signal_states import load_signals
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.initialisation import torch_generator
 from agents_core.networks.policy import NetworkPolicy
@@ -212,8 +213,7 @@ class PPOTrainer(Trainer):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._network.load_critic_state(state["critic"])
         self._optimiser.load_state_dict(state["optimiser"])
-        for name, signal in self._signals.items():
-            signal.load_state_dict(state["signals"][name])
+        load_signals(self._signals, state["signals"])
         set_generator_state(self.policy.generator, state["generators"]["actions"])
         set_generator_state(self._order, state["generators"]["order"])
         if self._cloning is not None and state["cloning"] is not None:

@@ -20,6 +20,7 @@ from agents_core.learning.finite import check_losses, check_weights
 from agents_core.learning.optimiser import FlatAdam
 from agents_core.learning.rollout import mean_stats
 from agents_core.learning.signal_rewards import update_signals
+from agents_core.learning.signal_states import load_signals
 from agents_core.trajectory import Trajectories
 
 from agents_sac.choose_gradient import choose_gradient
@@ -222,8 +223,7 @@ class SACTrainer(Trainer):
         self._temperature.load_state(state["temperature"])
         self._actor_optimiser.load_state_dict(state["optimisers"]["actor"])
         self._critic_optimiser.load_state_dict(state["optimisers"]["critics"])
-        for name, signal in self._signals.items():
-            signal.load_state_dict(state["signals"][name])
+        load_signals(self._signals, state["signals"])
         for name, generator in self._generators.items():
             set_generator_state(generator, state["generators"][name])
         self._step = state["step"]

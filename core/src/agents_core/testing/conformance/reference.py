@@ -22,6 +22,7 @@ from agents_core.learning.optimiser import FlatAdam
 from agents_core.learning.returns import generalised_advantages
 from agents_core.learning.rollout import extend_batch, mean_stats, rollout_batch
 from agents_core.learning.signal_rewards import signal_rewards
+from agents_core.learning.signal_states import load_signals
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.initialisation import torch_generator
 from agents_core.networks.policy import NetworkPolicy
@@ -153,7 +154,6 @@ class ReferenceTrainer(Trainer):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.network.load_critic_state(state["critic"])
         self.optimiser.load_state_dict(state["optimiser"])
-        for name, signal in self.signals.items():
-            signal.load_state_dict(state["signals"][name])
+        load_signals(self.signals, state["signals"])
         set_generator_state(self.policy.generator, state["actions"])
         set_generator_state(self.order, state["order"])
