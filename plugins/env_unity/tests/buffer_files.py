@@ -1,14 +1,15 @@
-"""Replay buffers as SAC of ML-Agents 1.1.0 saves them."""
+"""Replay buffers as SAC of ML-Agents 1.1.0 saves them, and reading them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 from agents_core.columns import Array
-from agents_core.demonstrations import Demonstration
+from agents_core.demonstrations import Demonstration, read_demonstrations
 from agents_core.spec import ObservationSpec
 
 
@@ -58,3 +59,20 @@ def _stored(spec: ObservationSpec, array: Array) -> Array:
     """Floats; images with their channels first, fractions of 1 where they are bytes."""
     floats = array.astype(np.float32) / np.float32(255 if spec.dtype == "uint8" else 1)
     return np.moveaxis(floats, -1, 1) if spec.kind == "image" else floats
+
+
+def steps(**fields: Any) -> dict[str, Any]:
+    """Four steps of an agent that sees a number and moves, terminated after the fourth."""
+    return {
+        "obs:0": [[0], [1], [2], [3]],
+        "next_obs:0": [[1], [2], [3], [4]],
+        "continuous_action": [[0.1], [0.2], [0.3], [0.4]],
+        "done": [0, 0, 0, 1],
+        "environment_rewards": [1, 2, 4, 8],
+        "masks": [1, 1, 1, 1],
+        **{name.replace("__", ":"): values for name, values in fields.items()},
+    }
+
+
+def read(folder: Path, fields: dict[str, Any], **options: object) -> Demonstration:
+    return read_demonstrations(save(folder / "last_replay_buffer.hdf5", fields), options=options)

@@ -6,7 +6,6 @@ import json
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from agents_core.demonstrations import (
 )
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.demonstrations import HYBRID_SPEC, differing_columns, random_demonstration, with_columns
-from buffer_files import fields_of, padded, save
+from buffer_files import fields_of, padded, read, save, steps
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,23 +44,6 @@ def by_buffer(made: Demonstration) -> Demonstration:
     made = with_columns(made, {"agent_id": np.zeros(len(made), np.int64)})
     seen = tuple(replace(one, name=f"obs_{i}") for i, one in enumerate(made.spec.observations))
     return replace(made, spec=replace(made.spec, observations=seen))
-
-
-def steps(**fields: Any) -> dict[str, Any]:
-    """Four steps of an agent that sees a number and moves, terminated after the fourth."""
-    return {
-        "obs:0": [[0], [1], [2], [3]],
-        "next_obs:0": [[1], [2], [3], [4]],
-        "continuous_action": [[0.1], [0.2], [0.3], [0.4]],
-        "done": [0, 0, 0, 1],
-        "environment_rewards": [1, 2, 4, 8],
-        "masks": [1, 1, 1, 1],
-        **{name.replace("__", ":"): values for name, values in fields.items()},
-    }
-
-
-def read(folder: Path, fields: dict[str, Any], **options: object) -> Demonstration:
-    return read_demonstrations(save(folder / "last_replay_buffer.hdf5", fields), options=options)
 
 
 @settings(max_examples=60, deadline=None)
@@ -182,156 +164,6 @@ def test_without_next_observations_a_row_is_followed_by_the_next_one(tmp_path: P
     assert episodes.final_observations[0].ravel().tolist() == [2, 4, 6]
     assert found.summary is not None
     assert (found.summary.records, found.summary.pairing) == (7, "obs of the next row")
-
-
-def test_images_come_channels_last_as_bytes_where_all_numbers_are_shades(tmp_path: Path) -> None:
-    stored = np.arange(3 * 2 * 8, dtype=np.float32).reshape(1, 3, 2, 8) / 255
-    both = {"obs:0": np.repeat(stored, 4, 0), "next_obs:0": np.repeat(stored, 4, 0)}
-    found = read(tmp_path, steps() | both)
-    assert found.spec.observations[0] == ObservationSpec("obs_0", (2, 8, 3), "uint8", "image")
-    assert found.episodes.columns["obs.0"][0, 1, 2].tolist() == [8 + 2, 16 + 8 + 2, 32 + 8 + 2]
-    as_floats = read(tmp_path, steps() | both, images="float32")
-    assert as_floats.spec.observations[0].dtype == "float32"
-    np.testing.assert_array_equal(as_floats.episodes.columns["obs.0"][0], np.moveaxis(stored[0], 0, -1))
-    for odd in (0.5 / 255, 256 / 255, -1 / 255):
-        both["next_obs:0"][3, 0, 0, 0] = odd
-        found = read(tmp_path, steps() | both)
-        assert found.spec.observations[0].dtype == "float32"
-        assert found.episodes.final_observations[0][-1, 0, 0, 0] == np.float32(odd)
-
-
-def test_images_of_releases_that_stored_channels_last_are_told_by_their_shape(tmp_path: Path) -> None:
-    stored = np.arange(4 * 8 * 8 * 3).reshape(4, 8, 8, 3) % 256 / np.float32(255)
-    found = read(tmp_path, steps(obs__0=stored, next_obs__0=stored))
-    assert found.spec.observations[0].shape == (8, 8, 3)
-    np.testing.assert_array_equal(found.episodes.columns["obs.0"], np.rint(stored * 255))
-    assert "taken for height, width and channels" in found.warnings[0]
-
-
-def test_continuous_actions_stay_as_they_are_and_beyond_1_they_are_not_bounded(tmp_path: Path) -> None:
-    for last, bounded in ((1.0, True), (-1.5, False)):
-        found = read(tmp_path, steps(continuous_action=[[0.1, 0], [0.2, 0], [-1, 0], [last, 0]]))
-        assert found.spec.action == ActionSpec(2, bounded=bounded)
-        np.testing.assert_array_equal(
-            found.episodes.columns["action.continuous"][:, 0], np.float32([0.1, 0.2, -1, last])
-        )
-
-
-def discrete(choices: list[list[int]], width: int | None) -> dict[str, Any]:
-    masks = {} if width is None else {"action_mask": np.ones((4, width))}
-    fields = steps(discrete_action=choices, **masks)
-    del fields["continuous_action"]
-    return fields
-
-
-@pytest.mark.parametrize(
-    ("choices", "width", "expected"),
-    [
-        ([[0], [1], [0], [1]], 5, (5,)),
-        ([[0], [0], [0], [0]], 1, (1,)),
-        ([[0, 2], [1, 0], [1, 1], [0, 0]], 5, (2, 3)),
-        ([[0, 0], [0, 0], [0, 0], [0, 0]], 2, (1, 1)),
-    ],
-)
-def test_masks_and_choices_tell_the_branches(
-    tmp_path: Path, choices: list[list[int]], width: int, expected: tuple[int, ...]
-) -> None:
-    found = read(tmp_path, discrete(choices, width))
-    assert found.spec.action == ActionSpec(0, expected)
-    assert found.episodes.columns["action.discrete"].tolist() == choices
-    assert found.warnings == ()
-    assert "action_mask" not in found.episodes.columns
-
-
-@pytest.mark.parametrize("width", [None, 2])  # Without masks there are none, or as many ones as branches.
-def test_where_nothing_tells_the_branches_the_fewest_are_taken_with_a_warning(
-    tmp_path: Path, width: int | None
-) -> None:
-    fields = discrete([[0, 2], [1, 0], [1, 1], [0, 0]], width)
-    found = read(tmp_path, fields)
-    assert found.spec.action.discrete_branches == (2, 3)
-    assert "branches (2, 3) are the fewest" in found.warnings[0]
-    found = read(tmp_path, fields, branches="2,4")
-    assert (found.spec.action.discrete_branches, found.warnings) == ((2, 4), ())
-
-
-def test_masks_that_could_be_split_in_several_ways_ask_for_the_branches(tmp_path: Path) -> None:
-    fields = discrete([[0, 2], [0, 0], [0, 1], [0, 0]], 5)
-    with pytest.raises(DemonstrationError, match=r"2 branches have 5 choices in all.*\(1, 3\).*--option branches=N"):
-        read(tmp_path, fields)
-    fields["action_mask"][1, 4] = 0
-    found = read(tmp_path, fields, branches="2,3")
-    assert found.spec.action.discrete_branches == (2, 3)
-    assert found.episodes.columns["action_mask"].tolist() == [[True] * 5, [True] * 4 + [False], [True] * 5, [True] * 5]
-    for wrong in ("2,4", "3,2", "5", "2,3,1"):
-        with pytest.raises(DemonstrationError, match=r"do not fit: there are 2, at least \(1, 3\), 5 choices in all"):
-            read(tmp_path, fields, branches=wrong)
-    for wrong in ("2,x", "0,5", ""):
-        with pytest.raises(DemonstrationError, match=r"'ml-agents-buffer': branches\.\d"):
-            read(tmp_path, fields, branches=wrong)
-
-
-def test_rewards_of_groups_stand_beside_the_agents_own(tmp_path: Path) -> None:
-    found = read(tmp_path, steps(group_reward=[0, 0, 0, 16]))
-    assert found.episodes.columns["group_reward"].tolist() == [0, 0, 0, 16]
-    assert "group_reward" not in read(tmp_path, steps(group_reward=[0, 0, 0, 0])).episodes.columns
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"done": None}, "without 'done'; there are continuous_action, environment_rewards, masks, next_obs:0, obs:0"),
-        ({"environment_rewards": None}, "without 'environment_rewards'"),
-        ({"obs:0": None}, "without 'obs:0'"),
-        ({"obs:2": [[1]] * 4, "next_obs:2": [[1]] * 4}, "without 'obs:1'"),
-        ({"obs:1": [[1]] * 4}, "without 'next_obs:1'"),
-        ({"continuous_action": None}, "neither a continuous_action nor a discrete_action"),
-        ({"environment_rewards": [1, 2, 3]}, "environment_rewards has 3 rows, done has 4"),
-        ({"obs:0": [[0]] * 5}, "obs:0 has 5 rows, done has 4"),
-        ({"continuous_action": [[0]] * 3}, "continuous_action has 3 rows, done has 4"),
-        ({"masks": [1] * 3}, "masks has 3 rows, done has 4"),
-        ({"done": [[0]] * 4}, "done has rows of shape [1], expected []"),
-        ({"continuous_action": [0] * 4}, "continuous_action has rows of shape [], expected one dimension"),
-        ({"next_obs:0": [[0, 0]] * 4}, "next_obs:0 has rows of shape [2], obs:0 of [1]"),
-        ({"obs:0": [0] * 4, "next_obs:0": [0] * 4}, "obs:0 has rows of shape []; one to three"),
-        ({"obs:0": [[0], [1], [np.nan], [3]]}, "obs:0 is not finite at row 2"),
-        ({"next_obs:0": [[1], [2], [3], [np.inf]]}, "next_obs:0 is not finite at row 3"),
-        ({"environment_rewards": [np.nan, 0, 0, 0]}, "environment_rewards is not finite at row 0"),
-        ({"continuous_action": [[0], [0], [np.nan], [0]]}, "continuous_action is not finite at row 2"),
-        ({"discrete_action": [[0], [1.5], [0], [0]]}, "discrete_action holds [1.5] at row 1, which is no choice"),
-        ({"discrete_action": [[0], [1], [-1], [0]]}, "discrete_action holds [-1.0] at row 2, which is no choice"),
-        ({"masks": [0] * 4}, "it holds no transition"),
-        ({name: np.empty((0, 1)) for name in ("obs:0", "next_obs:0", "continuous_action")}, "has 0 rows, done has 4"),
-    ],
-)
-def test_what_is_no_whole_buffer_is_refused_by_name(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
-    fields = {name: values for name, values in (steps() | changes).items() if values is not None}
-    path = save(tmp_path / "last_replay_buffer.hdf5", {n: v for n, v in fields.items() if np.size(v)})
-    _add_empty(path, [name for name, values in fields.items() if not np.size(values)])
-    result = CliRunner().invoke(main, ["demo", "info", str(path)])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"Error: {path}: ")
-    assert reason in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
-def _add_empty(path: Path, names: list[str]) -> None:
-    import h5py
-
-    with h5py.File(path, "r+") as file:
-        for name in names:
-            file.create_dataset(name, shape=(0, 1), dtype="f")
-
-
-def test_a_cut_file_is_refused_at_every_length(tmp_path: Path) -> None:
-    path = save(tmp_path / "whole.hdf5", steps())
-    whole = path.read_bytes()
-    for length in range(0, len(whole), 211):
-        path.write_bytes(whole[:length])
-        result = CliRunner().invoke(main, ["demo", "info", str(path)])
-        assert result.exit_code == 2, result.output
-        assert result.stderr.startswith(f"Error: {path}: not a readable HDF5 demonstration: ")
-        assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("suffix", [".hdf5", ".h5"])
