@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,11 @@ def test_what_cannot_be_done_is_said_and_leaves_nothing(arguments: list[str], re
 def test_an_option_without_value_is_a_usage_error() -> None:
     result = demo("info", "expert.h5", "--option", "pairing")
     assert (result.exit_code, "expected KEY=VALUE" in result.stderr) == (2, True)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("suffix", [".h5", ".demo"])
+def test_a_pipe_is_refused_instead_of_waited_for(suffix: str) -> None:
+    os.mkfifo(f"pipe{suffix}")
+    result = demo("info", f"pipe{suffix}")
+    assert (result.exit_code, result.stderr) == (2, f"Error: pipe{suffix}: is neither a file nor a folder\n")

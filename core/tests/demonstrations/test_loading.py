@@ -217,5 +217,6 @@ def test_actions_that_are_no_choice_are_kept_but_not_learned_from(tmp_path: Path
     store_demonstration(tmp_path / "expert.h5", made)
     read = read_demonstrations(tmp_path / "expert.h5")
     assert differing_columns(made, read) == []
+    assert "of transition 4 is outside of branches (3, 2)" in read.warnings[0]
     with pytest.raises(DemonstrationError, match=r"of transition 4 is outside of branches \(3, 2\), .* 2 of 6"):
         load_demonstrations(tmp_path / "expert.h5")

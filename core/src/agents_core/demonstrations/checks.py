@@ -85,18 +85,15 @@ def _check_numbers(demonstration: Demonstration, source: str) -> None:
             raise DemonstrationError(f"{source}: {name} is not finite at row {int(np.argmax(bad))}")
 
 
-def check_choices(demonstration: Demonstration, source: str) -> None:
-    """Refuse discrete actions that are not among the choices; people have recorded such files.
-
-    Raises:
-        DemonstrationError: With the first one.
-    """
+def wrong_choices(demonstration: Demonstration, source: str) -> str | None:
+    """What there is to say of discrete actions that are none of the choices; people have recorded such files."""
     branches = demonstration.spec.action.discrete_branches
     chosen = demonstration.episodes.columns["action.discrete"]
     wrong = np.asarray(((chosen < 0) | (chosen >= np.array(branches, np.int64))).any(axis=1))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise DemonstrationError(
-            f"{source}: discrete action {chosen[row].tolist()} of transition {row} is outside of branches {branches}, "
-            f"and so are those of {int(wrong.sum())} of {len(wrong)} transitions; nothing can be learned from it"
-        )
+    if not wrong.any():
+        return None
+    row = int(np.argmax(wrong))
+    return (
+        f"{source}: discrete action {chosen[row].tolist()} of transition {row} is outside of branches {branches}, "
+        f"and so are those of {int(wrong.sum())} of {len(wrong)} transitions; nothing can be learned from it"
+    )

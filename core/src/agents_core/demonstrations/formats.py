@@ -48,6 +48,8 @@ def find_sources(named: str | Path, registry: Registry) -> Iterator[Source]:
     if not path.exists():
         raise DemonstrationError(f"{path}: there is no such file or folder{_hint(named, registry)}")
     if not path.is_dir():
+        if not path.is_file():  # Reading a pipe may never end.
+            raise DemonstrationError(f"{path}: is neither a file nor a folder")
         yield _by_suffix(path, registry, is_read=True)
         return
     known = _suffixes(registry)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents_core.contracts.demonstration import Demonstration, DemonstrationError, DemonstrationFormat
-from agents_core.demonstrations.checks import check_choices, check_demonstration
+from agents_core.demonstrations.checks import check_demonstration, wrong_choices
 from agents_core.demonstrations.fitting import fitted
 from agents_core.demonstrations.formats import Source, check_options, find_sources, make_format, target_of
 from agents_core.demonstrations.joining import joined
@@ -46,7 +47,8 @@ def load_demonstrations(
     for source, part in read_sources(sources, registry=registry, options=options):
         for warning in part.warnings:
             _log.warning("%s", warning)
-        check_choices(part, source.label)
+        if problem := wrong_choices(part, source.label):
+            raise DemonstrationError(problem)
         spec = spec or part.spec
         parts.append(fitted(part, spec, source.label))
     return joined(parts)
@@ -81,9 +83,11 @@ def read_demonstrations(
     registry: Registry | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Demonstration:
-    """As `load_demonstrations`, but to look at: discrete actions may be none of the choices, and nothing is logged."""
+    """As `load_demonstrations`, but to look at: nothing is logged, and wrong discrete actions are only warned of."""
     parts: list[Demonstration] = []
     for source, part in read_sources(sources, registry=registry, options=options):
+        if problem := wrong_choices(part, source.label):
+            part = replace(part, warnings=(*part.warnings, problem))
         parts.append(fitted(part, parts[0].spec, source.label) if parts else part)
     return joined(parts)
 
