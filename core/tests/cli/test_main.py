@@ -78,6 +78,7 @@ def test_the_version_and_the_help_of_a_command_load_no_plugin(site: Path) -> Non
 def test_help_lists_every_command_of_core_without_importing_one() -> None:
     done = run_fresh("--help")
     assert all(f"  {name} " in done.stdout for name in cli.COMMANDS)
+    assert "Documentation: the README and docs/" in done.stdout
 
 
 def test_a_command_of_a_plugin_is_listed_and_imported_only_when_called(site: Path) -> None:

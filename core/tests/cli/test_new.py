@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from agents_core import __version__
@@ -129,3 +131,26 @@ def test_a_place_that_cannot_be_written_is_the_users_mistake(tmp_path: Path) -> 
     result = new("reward-signal", "sample", tmp_path / "file" / "below")
     assert result.exit_code == 2
     assert "cannot be written" in result.output
+
+
+@pytest.mark.parametrize("name", ["null", "True"])
+def test_a_name_that_experiment_files_read_as_something_else_is_refused(tmp_path: Path, name: str) -> None:
+    result = new("trainer", name, tmp_path)
+    assert result.exit_code == 2
+    assert f"is no name in an experiment file but {name.lower()}" in result.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_project_that_could_not_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Path.open
+
+    def full(path: Path, *arguments: Any, **options: Any) -> Any:
+        if tmp_path in path.parents and path.parent.name == "tests":
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", full)
+    result = new("trainer", "sample", tmp_path)
+    assert result.exit_code == 2
+    assert "No space left on device" in result.output
+    assert not list(tmp_path.iterdir())

@@ -133,7 +133,12 @@ def _plugin_command(registry: Registry, name: str) -> click.Command | None:
     return command
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    epilog="Documentation: the README and docs/ of the source, which `mkdocs serve` makes a site of; every option of a "
+    "part is in `agents plugins show NAME`, the form of an experiment file in `agents config schema`.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="agents", message="%(prog)s %(version)s")
 def main() -> None:
     """Train agents with reinforcement learning; every part is a plugin."""

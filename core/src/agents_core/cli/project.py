@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -144,6 +145,8 @@ def name_project(kind: str, name: str) -> Project:
             f"'{name}' cannot name a component: use at most {LONGEST_NAME} letters a-z, digits and single '-', "
             f"beginning with a letter{hint}"
         )
+    if component in ("null", "true", "false"):
+        raise UserError(f"'{name}' is no name in an experiment file but {component}; choose another NAME")
     project = Project(kind, component)
     if project.distribution in _FIRST_PARTY_DISTRIBUTIONS:
         raise UserError(f"{project.distribution} is a distribution of agents itself; choose another NAME")
@@ -168,7 +171,7 @@ def render(project: Project) -> dict[PurePosixPath, str]:
 
 
 def write(folder: Path, rendered: Mapping[PurePosixPath, str]) -> None:
-    """Write a new project.
+    """Write a new project, whole or not at all.
 
     Raises:
         UserError: The disk does not let us.
@@ -180,6 +183,7 @@ def write(folder: Path, rendered: Mapping[PurePosixPath, str]) -> None:
             with file.open("x", encoding="utf-8", newline="\n") as opened:
                 opened.write(text)
     except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
         raise UserError(f"the project cannot be written: {error}. Choose another place with --output DIR") from error
 
 
