@@ -108,6 +108,8 @@ def test_a_run_killed_at_any_moment_resumes_and_loses_at_most_one_interval(exper
         (["environment.id=raises", "environment.at_step=50"], 3, ["ValueError", "on purpose"]),
         (["environment.id=nan_reward", "environment.at_step=50"], 3, ["reward", "agent"]),
         (["behaviors.*.trainer.learning_rate=1e30"], 4, []),
+        (["behaviors.*.reward_signals.extrinsic.strength=1e308"], 4, []),
+        (["behaviors.*.trainer={type: sac, learning_rate: 1e30, buffer_init_steps: 40}"], 4, ["learning_rate"]),
         (["behaviors.*.trainer.batch_sise=3"], 2, ["batch_sise", "batch_size"]),
         (["behaviors.*.network.encoders={camera: {type: simple}}"], 2, ["camera"]),
     ],
@@ -119,6 +121,7 @@ def test_each_kind_of_failure_has_its_exit_code_and_one_message(
     done = call(experiment.parent, "run", str(experiment), *flags)
     assert done.returncode == exit_code, done.stderr
     assert "Traceback" not in done.stderr
+    assert "RuntimeWarning" not in done.stderr
     for word in words:
         assert word in done.stderr
     assert (experiment.parent / "results").exists() == (exit_code != 2)

@@ -13,10 +13,12 @@ from agents_core.options import MemoryConfig, NetworkConfig
 from agents_core.schedules import Schedule
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.contexts import extrinsic_reward
+from agents_sac.config import SACConfig
 from agents_sac.pace import Pace
 from agents_sac.trainer import SACTrainer
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from sac_cases import ListBuffer, make_trainer, random_transitions, replay
 
 SEEN = (ObservationSpec("one", (4,)),)
@@ -280,3 +282,9 @@ def test_without_a_buffer_it_only_acts() -> None:
     assert trainer.policy.act((np.zeros((2, 4), np.float32),), deterministic=True).continuous.shape == (2, 2)
     with pytest.raises(RuntimeError, match="act only"):
         trainer.process(random_transitions(CONTINUOUS, 4), 4)
+
+
+@pytest.mark.parametrize("option", ["steps_per_update", "reward_signal_steps_per_update"])
+def test_more_updates_for_a_step_than_would_ever_end_are_refused(option: str) -> None:
+    with pytest.raises(ValidationError, match=r"greater than or equal to 0\.001"):
+        SACConfig(**{option: 1e-9})

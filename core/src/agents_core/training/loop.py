@@ -6,6 +6,8 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 
+import numpy as np
+
 from agents_core.config import Experiment
 from agents_core.contracts.environment import Actions, EnvironmentSteps
 from agents_core.contracts.worker_pool import WorkerPool
@@ -66,7 +68,8 @@ class TrainingLoop:
                 _log.warning("stopping and saving; a second Ctrl-C stops at once")
                 return False
             with self._clock.working():
-                with self._timers.time("act"):
+                # What is not finite is looked for and named; NumPy's own warnings say neither what nor where.
+                with self._timers.time("act"), np.errstate(all="ignore"):
                     actions = self._act()
                 with self._timers.time("environment"):
                     steps = self._pool.step(actions)
@@ -117,7 +120,7 @@ class TrainingLoop:
     def _attend(self, learner: Learner, recorder: Recorder) -> None:
         """Whatever is due for a behavior after an environment step."""
         if learner.has_experience:
-            with self._clock.working(), self._timers.time("update"):
+            with self._clock.working(), self._timers.time("update"), np.errstate(all="ignore"):
                 stats = learner.learn()
             is_saved = stats is not None and recorder.after_update(learner, self.learners, stats)
             if is_saved and self._experiment.checkpoints.exact:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from agents_core.columns import Columns
 from agents_core.config import BehaviorSection, Experiment
 from agents_core.config.merging import EVERY
@@ -139,7 +141,7 @@ class OfflineLoop:
         return True
 
     def _update(self, learner: Learner, recorder: Recorder) -> None:
-        with self._clock.working(), self._timers.time("update"):
+        with self._clock.working(), self._timers.time("update"), np.errstate(all="ignore"):
             stats: dict[str, Any] | None = learner.learn()
         if stats is not None:
             recorder.after_update(learner, self.learners, stats)

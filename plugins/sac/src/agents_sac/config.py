@@ -30,7 +30,9 @@ class SACConfig(ConfigModel):
         default=0.005, gt=0, le=1, description="Part of the way that target networks go to the critics in an update."
     )
     steps_per_update: float = Field(
-        default=1.0, gt=0, description="Steps of all agents together for each update; below 1 = several updates a step."
+        default=1.0,
+        ge=1e-3,
+        description="Steps of all agents together for each update; below 1 = several updates a step.",
     )
     buffer_init_steps: int = Field(
         default=1000, ge=0, description="Steps with random actions at the start, before anything is learned."
@@ -51,7 +53,7 @@ class SACConfig(ConfigModel):
     )
     reward_signal_steps_per_update: float | None = Field(
         default=None,
-        gt=0,
+        ge=1e-3,
         description="Steps for each update of the reward signals on a sample of their own; null = with every update, "
         "on its sample.",
     )
