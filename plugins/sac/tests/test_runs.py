@@ -8,6 +8,7 @@ from typing import Any
 import agents_core
 import numpy as np
 import pytest
+from agents_core.training.checkpoint import CheckpointStore
 from agents_core.training.run_options import RunResult
 from safetensors.numpy import load_file
 
@@ -48,11 +49,14 @@ def run(experiment: dict[str, Any], results: Path, run_id: str, **options: Any) 
 
 
 def weights(result: RunResult) -> dict[str, np.ndarray]:
-    """Every array of the last checkpoint: policy, critics, targets, temperature, optimisers."""
-    (behavior,) = [path for path in (result.directory / "checkpoints").iterdir() if path.is_dir()]
-    folder = behavior / (behavior / "last").read_text().strip()
-    files = {name: load_file(folder / f"{name}.safetensors") for name in ("policy", "trainer")}
-    return {f"{file}.{name}": array for file, arrays in files.items() for name, array in arrays.items()}
+    """Every array of each behavior's last checkpoint: policy, critics, targets, temperature, optimisers."""
+    arrays = {}
+    for behavior in (path for path in (result.directory / "checkpoints").iterdir() if path.is_dir()):
+        folder = behavior / (behavior / "last").read_text().strip()
+        for file in ("policy", "trainer"):
+            saved = load_file(folder / f"{file}.safetensors")
+            arrays |= {f"{behavior.name}.{file}.{name}": array for name, array in saved.items()}
+    return arrays
 
 
 def assert_equal_weights(first: RunResult, second: RunResult) -> None:
@@ -82,6 +86,36 @@ def test_an_exact_run_that_is_resumed_ends_with_the_weights_of_one_that_is_not(
     run(experiment(toy, max_steps=480, **options), tmp_path, "cut")
     resumed = run(experiment(toy, **options), tmp_path, "cut", resume=True, overrides=["behaviors.*.max_steps=960"])
     assert_equal_weights(whole, resumed)
+
+
+class Killed(BaseException):
+    """Ends a run at once, as a kill does."""
+
+
+@pytest.mark.parametrize("saves", [1, 2, 3, 4, 5, 6])
+def test_an_exact_run_of_two_behaviors_killed_after_any_save_ends_with_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saves: int
+) -> None:
+    """A save is made when one behavior has learned, while the other still has transitions to learn from."""
+    described = experiment({"id": "ragged", "behaviors": ["First", "Second"], "late_after": 30}, max_steps=900)
+    described["behaviors"]["Second"] = {"max_steps": 300}
+    described["checkpoints"]["interval"] = 150
+    described["evaluation"]["interval"] = 0
+    whole = run(described, tmp_path, "whole")
+    save, made = CheckpointStore.save, []
+
+    def save_and_die(store: CheckpointStore, *arguments: Any, **options: Any) -> dict[str, Path]:
+        paths = save(store, *arguments, **options)
+        made.append(paths)
+        if len(made) == saves:
+            raise Killed
+        return paths
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckpointStore, "save", save_and_die)
+        with pytest.raises(Killed):
+            run(described, tmp_path, "cut")
+    assert_equal_weights(whole, run(described, tmp_path, "cut", resume=True))
 
 
 def test_without_saved_transitions_a_resumed_run_starts_with_an_empty_buffer_and_owes_no_updates(

@@ -111,6 +111,10 @@ class TransitionCollector(Collector):
     def discard(self) -> None:
         self._transitions.drop()
 
+    def restart(self) -> None:
+        self._transitions.drop()
+        super().restart()
+
     def _open_rows(self, decision: DecisionSteps) -> None:
         agents = self._agents
         if self._transitions.is_full(len(decision)):

@@ -136,6 +136,7 @@ class Learner:
         """Take over what `state_dict` gave."""
         self.collector.steps = self.resumed_at = self.updated_at = state["step"]
         self.collector.episodes_begun = state.get("episodes_begun", 0)
+        self.is_closed = self.is_closed or self.is_done
         self.best_return = state["best_return"]
         self.summary.load_state_dict(state["summary"])
 

@@ -73,7 +73,7 @@ class Recorder:
         best: set[str] = set()
         if self._is_evaluation_due(learner):
             best = self._evaluate(learners)
-        due = self._interval(self._checkpoints, learner, self._experiment.checkpoints.interval).is_due(learner.step)
+        due = self._is_save_due(learner)
         if due and not self._evaluates(learner) and _improves(learner, learner.score):
             best.add(learner.name)
         if due or best:
@@ -102,8 +102,9 @@ class Recorder:
 
     def save(self, learners: Mapping[str, Learner], best: Collection[str] = ()) -> None:
         """Save all behaviors at this moment."""
-        for learner in learners.values():
-            if learner.step >= learner.summary.next_step:  # What is due goes out before the save, not again after it.
+        for learner in learners.values():  # What is due goes out with this save, not again after it.
+            self._is_save_due(learner)
+            if learner.step >= learner.summary.next_step:
                 self.summarise(learner)
         is_exact = self._experiment.checkpoints.exact
         snapshots = {name: _snapshot(learner, is_exact) for name, learner in learners.items()}
@@ -113,6 +114,9 @@ class Recorder:
             self._saved_steps[name] = learners[name].step
             _log.info("%s: step %d, saved %s", name, learner.step, path)
             self._registry.checkpoint_saved(behavior=name, step=learners[name].step, path=path)
+
+    def _is_save_due(self, learner: Learner) -> bool:
+        return self._interval(self._checkpoints, learner, self._experiment.checkpoints.interval).is_due(learner.step)
 
     def _is_evaluation_due(self, learner: Learner) -> bool:
         return self._interval(self._evaluations, learner, self._evaluation_interval(learner)).is_due(learner.step)
