@@ -123,11 +123,11 @@ def test_encoders_are_chosen_by_observation_and_taken_over_from_star(registry: R
     def encoders(name: str) -> dict[str, Any]:
         return {key: (section.type, section.options()) for key, section in behaviors[name].encoders.items()}
 
-    simple = ("simple", {"scale": "auto"})
+    simple = ("simple", {"scale": "auto", "precision": "float32"})
     assert encoders("*")["off"] == encoders("Team.Blue One")["off"] == simple
     assert encoders("*")["units"] == ("entities", {"embedding": 128, "heads": 2})
     assert encoders("Goalie") == {
-        "camera": ("agents-core:nature_cnn", {"scale": "none"}),
+        "camera": ("agents-core:nature_cnn", {"scale": "none", "precision": "float32"}),
         "units": ("entities", {"embedding": 128, "heads": 1}),
     }
     assert encoders("Keeper") == {}

@@ -258,8 +258,9 @@ def test_what_is_damaged_is_refused_with_its_place(name: str, reason: str) -> No
 def test_actions_that_are_no_choices_can_still_be_looked_at() -> None:
     read = read_demonstrations(FILES / "action-that-is-no-choice.demo")
     assert read.episodes.columns["action.discrete"][:, 0].tolist() == [1, 2, 3, 4]
-    (warning,) = read.warnings
-    assert "byte 141: record 4: discrete action [3, 1] is outside of branches (3, 2); 2 of 4" in warning
+    in_records, in_columns = read.warnings
+    assert "byte 141: record 4: discrete action [3, 1] is outside of branches (3, 2); 2 of 4" in in_records
+    assert "discrete action [3, 1] of transition 2 is outside of branches (3, 2)" in in_columns
 
 
 def test_several_files_are_several_recordings() -> None:
