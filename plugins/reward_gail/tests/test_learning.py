@@ -79,14 +79,16 @@ def test_a_constant_reward_does_not_find_it() -> None:
 def mean_length(folder: Path, **options: Any) -> float:
     toy = EarlyEnd()
     signal = make_signal(folder, demonstrate(toy, toy.expert, 10), gamma=0.95, learning_rate=1e-3, **options)
-    return measured(toy, train(toy, {"gail": signal}, steps=20_000))[1]
+    # With a constant rate the length goes up and down around the expert's, and the last policy is any of these.
+    settling = {"schedule": "linear", "initial": 2e-3, "final": 0}
+    return measured(toy, train(toy, {"gail": signal}, steps=40_000, learning_rate=settling))[1]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"use_actions": True}, {"reward": "centered"}, {"reward": "logit"}])
 def test_imitating_an_expert_that_ends_early_does_not_give_a_long_life(tmp_path: Path, options: Any) -> None:
     length = mean_length(tmp_path, **options)
-    assert 2 < length < 8
+    assert 3 < length < 6
 
 
 @pytest.mark.slow

@@ -84,15 +84,21 @@ class TrainingLoop:
 
     def reset(self) -> None:
         """Start all environments anew; the seed follows from the run's seed and the steps taken so far."""
-        steps = {**self._resumed_at, **{name: learner.step for name, learner in self.learners.items()}}
+        steps = self._steps()
         for learner in self.learners.values():
             learner.collector.restart()
         seed = named_seed(self._experiment.seed, "environment", *(steps[name] for name in sorted(steps)))
         with self._timers.time("reset"):
             self._receive(self._pool.reset(integer_seed(seed)))
 
+    def _steps(self) -> dict[str, int]:
+        """Decisions of each behavior so far, those included that only an earlier process of the run has seen."""
+        return {**self._resumed_at, **{name: learner.step for name, learner in self.learners.items()}}
+
     def _is_finished(self) -> bool:
-        return bool(self.learners) and all(learner.is_done for learner in self.learners.values())
+        return bool(self.learners) and all(
+            step >= self._experiment.behavior(name).max_steps for name, step in self._steps().items()
+        )
 
     def _act(self) -> dict[str, Actions]:
         actions = {}
