@@ -35,7 +35,7 @@ def value_of(run: Path, observation: np.ndarray) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("num_envs", [1, 4])
 @pytest.mark.parametrize("workers", [{"type": "inline"}, {"type": "process", "count": 1}])
-def test_reward_1_each_step_is_worth_10_at_gamma_09_although_episodes_end_after_5(
+def test_reward_1_each_step_is_worth_10_at_gamma_09_although_episodes_end_after_10(
     tmp_path: Path, num_envs: int, workers: dict[str, Any]
 ) -> None:
     experiment = {

@@ -178,12 +178,12 @@ def test_delayed_reward_comes_after_the_second_step() -> None:
     assert third.decision.observations[0].tolist() == [[0.0]]
 
 
-def test_time_limit_cuts_off_after_five_steps_of_reward_1() -> None:
+def test_time_limit_cuts_off_after_ten_steps_of_reward_1() -> None:
     toy = TimeLimit(3)
     toy.reset(seed=0)
-    for step in range(10):
+    for step in range(20):
         behavior = toy.step({"Probe": choose(0, 0, 0)}).behaviors["Probe"]
-        assert len(behavior.terminal) == (3 if step in (4, 9) else 0)
+        assert len(behavior.terminal) == (3 if step in (9, 19) else 0)
         paid = behavior.terminal.reward if len(behavior.terminal) else behavior.decision.reward
         assert paid.tolist() == [1, 1, 1]
     assert behavior.terminal.truncated.all()

@@ -28,7 +28,7 @@ from ppo_cases import make_trainer
 FROZEN = PPOConfig(
     buffer_size=256, batch_size=64, num_epoch=1, learning_rate=Schedule(1e-3, 0.0), epsilon=Schedule(1e-5)
 )
-# Episodes of 5 steps in `TimeLimit`, of 8 in `MaskedHybrid`, of random lengths at random times in `Ragged`.
+# Episodes of 10 steps in `TimeLimit`, of 8 in `MaskedHybrid`, of random lengths at random times in `Ragged`.
 ENVIRONMENTS: dict[str, Callable[[int], Environment]] = {
     "limit": TimeLimit,
     "hybrid": MaskedHybrid,

@@ -92,13 +92,13 @@ class DelayedReward(ColumnEnvironment):
 
 
 class TimeLimit(ColumnEnvironment):
-    """Reward 1 a step, cut off after 5 steps: do values bootstrap through a limit?
+    """Reward 1 a step, cut off after 10 steps: do values bootstrap through a limit?
 
     The observation is a random number that means nothing, so that a final one is like any other. The value is
     1 / (1 - gamma) at every step.
     """
 
-    LIMIT = 5
+    LIMIT = 10
 
     def __init__(self, agents: int = 1, action: ActionKind = "discrete") -> None:
         super().__init__("Probe", _spec(action), agents)
