@@ -19,10 +19,11 @@ import pytest
 from agents_core.errors import UserError
 from agents_core.training import durable, run_directory
 from agents_core.training.provenance import git_state
-from agents_core.training.run_directory import RunDirectory, RunFileError
+from agents_core.training.run_directory import RunDirectory
 from agents_core.training.run_ids import check_run_id, default_run_id, find_run
 from agents_core.training.run_lock import RunLock, RunLockedError
 from agents_core.training.run_log import RunLog
+from agents_core.training.run_record import RunFileError
 from agents_core.training.state_files import DamagedFileError
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,8 +1,7 @@
-"""The folder of one run, `results/<run-id>`: its files, its record in run.json, and who may write to it."""
+"""The folder of one run, `results/<run-id>`: its files, and who may write to it."""
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,20 +10,16 @@ from types import TracebackType
 from typing import Any, Literal
 
 from agents_core.errors import AgentsError, UserError
-from agents_core.training.durable import make_folder, remove_folder, replace_file
+from agents_core.training.durable import make_folder, remove_folder
 from agents_core.training.provenance import process_facts, timestamp
 from agents_core.training.run_ids import RECORD_FILE, check_run_id, default_run_id, find_run
 from agents_core.training.run_lock import LOCK_FILE, RunLock
 from agents_core.training.run_log import RunLog
-from agents_core.training.state_files import DamagedFileError, parse_document
+from agents_core.training.run_record import read_record, to_json, warn_of_changes, write_file, write_record
 
 Status = Literal["finished", "interrupted", "failed"]
 
 _log = logging.getLogger(__name__)
-
-
-class RunFileError(AgentsError):
-    """A file of the run directory could not be written."""
 
 
 class RunDirectory:
@@ -79,7 +74,7 @@ class RunDirectory:
                 run._claim_name()
             run._take_over(force)
             facts = process_facts(command, versions, plugins)
-            run._write_record({"run_id": run.path.name, "seed": seed, **facts, "earlier": []})
+            write_record(run.path, {"run_id": run.path.name, "seed": seed, **facts, "earlier": []})
         except BaseException as error:
             if is_new:
                 run.discard()
@@ -118,12 +113,12 @@ class RunDirectory:
         try:
             record = self.record()
             facts = process_facts(command, versions, plugins)
-            _compare({**record["versions"], **record["plugins"]}, {**facts["versions"], **facts["plugins"]})
+            warn_of_changes({**record["versions"], **record["plugins"]}, {**facts["versions"], **facts["plugins"]})
             earlier = {key: record.get(key) for key in facts}
             if earlier["status"] == "running":  # It holds no lock any more, so it was killed.
                 earlier["status"] = "failed"
             self._before = record
-            self._write_record({**record, **facts, "earlier": [*record["earlier"], earlier]})
+            write_record(self.path, {**record, **facts, "earlier": [*record["earlier"], earlier]})
         except BaseException:
             self.close()
             raise
@@ -138,17 +133,7 @@ class RunDirectory:
         Raises:
             DamagedFileError: The file cannot be read.
         """
-        path = self.path / RECORD_FILE
-        try:
-            content = parse_document(path.read_bytes(), path)
-        except OSError as error:
-            raise DamagedFileError(f"{path}: cannot be read: {error.strerror}") from error
-        if (
-            not isinstance(content, dict)
-            or not {"run_id", "status", "versions", "plugins", "earlier"} <= content.keys()
-        ):
-            raise DamagedFileError(f"{path}: is damaged: it is no record of a run")
-        return content
+        return read_record(self.path)
 
     @property
     def config_path(self) -> Path:
@@ -177,11 +162,11 @@ class RunDirectory:
 
     def write_config(self, text: str) -> None:
         """Write config.yaml, the resolved experiment."""
-        _write(self.config_path, text)
+        write_file(self.config_path, text)
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write summary.json; every number in it is finite or None."""
-        _write(self.summary_path, _json(summary))
+        write_file(self.summary_path, to_json(summary))
 
     def start_log(self) -> None:
         """Log to run.log, until `close`; see `RunLog`."""
@@ -189,7 +174,7 @@ class RunDirectory:
 
     def finish(self, status: Status) -> None:
         """Record that this process's part of the run ended, and how."""
-        self._write_record({**self.record(), "status": status, "ended": timestamp()})
+        write_record(self.path, {**self.record(), "status": status, "ended": timestamp()})
 
     def discard(self) -> None:
         """Remove the directory of a new run that could not start; does nothing without the lock."""
@@ -227,7 +212,7 @@ class RunDirectory:
             self._log.write_error(error)
         try:
             if self._before is not None:
-                self._write_record(self._before)
+                write_record(self.path, self._before)
             else:
                 self.finish("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
         except AgentsError as second:  # A full disk, say: the first error is the one to report.
@@ -284,23 +269,3 @@ class RunDirectory:
                 remove_folder(path)
             else:
                 path.unlink()
-
-    def _write_record(self, record: Mapping[str, Any]) -> None:
-        _write(self.path / RECORD_FILE, _json(record))
-
-
-def _compare(before: Mapping[str, str], now: Mapping[str, str]) -> None:
-    for distribution, version in before.items():
-        if (current := now.get(distribution, "not installed")) != version:
-            _log.warning("%s: %s when the run was last trained, %s now", distribution, version, current)
-
-
-def _json(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, indent=2, allow_nan=False) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        replace_file(path, text.encode())
-    except OSError as error:
-        raise RunFileError(f"{path}: cannot be written: {error.strerror or error}") from error
