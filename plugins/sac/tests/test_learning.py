@@ -10,15 +10,19 @@ import agents_core
 import numpy as np
 import pytest
 import torch
+from agents_core.columns import Columns
 from agents_core.contracts.environment import Environment
 from agents_core.options import MemoryConfig, NetworkConfig
+from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.contexts import extrinsic_reward
 from agents_core.testing.driver import Driver
 from agents_core.testing.image_toys import VisualSimple1D
 from agents_core.testing.memory_toys import RememberedCue
 from agents_core.testing.probes import DelayedReward, OneStepProbe
 from agents_core.testing.toys import MaskedBranches, MaskedHybrid, Simple1D
-from sac_cases import make_trainer, replay
+from agents_sac.actions import choices_taken
+from agents_sac.losses import taken_q
+from sac_cases import make_trainer, random_transitions, replay
 
 
 def train(
@@ -65,6 +69,32 @@ def test_the_value_of_a_reward_that_comes_later(action: Any) -> None:
     loop = train(DelayedReward(8, action), 8_000, init_entcoef=1e-5)
     done = None if action == "discrete" else 0.0
     assert [q(loop, seen, done) for seen in (0, 1)] == pytest.approx([0.9, 1], abs=0.05)
+
+
+@pytest.mark.parametrize("sizes", [(3,), (3, 3), (3,) * 5])
+def test_the_value_of_a_constant_reward_does_not_depend_on_how_many_branches_there_are(sizes: tuple[int, ...]) -> None:
+    """Reward 1 for ever, gamma 0.9: 10. A minimum of each branch would be too low, as only their sum is learned."""
+    spec = BehaviorSpec((ObservationSpec("one", (4,)),), ActionSpec(0, sizes))
+    trainer = make_trainer(
+        spec,
+        signals={"extrinsic": extrinsic_reward(spec, gamma=0.9)},
+        make_buffer=replay(spec),
+        init_entcoef=1e-6,
+        discrete_target_entropy=0,
+        learning_rate=1e-3,
+        tau=0.05,
+        steps_per_update=0.5,
+    )
+    ends = {name: np.zeros(1000, np.bool_) for name in ("terminated", "truncated")}
+    rows = random_transitions(spec, 1000).fields | ends | {"reward": np.ones(1000, np.float32)}
+    trainer.process(Columns(rows), 1000)
+    trainer.update()
+    assert trainer.buffer is not None
+    batch = trainer.buffer.sample(500, np.random.default_rng(0))
+    with torch.no_grad():
+        q = trainer._networks.critics(batch.observations, batch["action.continuous"])
+        mean = taken_q(q, choices_taken(batch["action.discrete"], sizes)).mean().item()
+    assert mean == pytest.approx(10, abs=0.5)
 
 
 @pytest.mark.parametrize("action", ["discrete", "continuous"])

@@ -106,19 +106,19 @@ def test_discrete_values_equal_an_enumeration_of_all_joint_actions(sizes: tuple[
     probs = np.concatenate([random.dirichlet(np.ones(size), rows) for size in sizes], axis=1)
     alpha = random.uniform(0.1, 1, len(sizes))
     starts = np.cumsum((0, *sizes))
-    expected = np.zeros(rows)
+    expected = np.zeros((2, rows))
     for joint in itertools.product(*(range(size) for size in sizes)):
         columns = [start + choice for start, choice in zip(starts, joint, strict=False)]
         probability = probs[:, columns].prod(axis=1)
         bonus = sum(a * -np.log(probs[:, column]) for a, column in zip(alpha, columns, strict=True))
-        expected += probability * (q.min(axis=0)[:, 0][:, columns].sum(axis=1) + bonus)
+        expected += probability * (q[:, :, 0][:, :, columns].sum(axis=2) + bonus)
     entropies = np.stack(
         [-(part * np.log(part)).sum(axis=1) for part in (probs[:, a:b] for a, b in itertools.pairwise(starts))],
         axis=1,
     )
     drawn = Drawn(torch.empty(rows, 0), None, torch.tensor(probs), torch.tensor(entropies))
     found = soft_value(torch.tensor(q), drawn, torch.tensor(alpha))
-    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-10)
+    np.testing.assert_allclose(found[:, 0], expected.min(axis=0), rtol=1e-10)
 
     discrete = np.stack([random.integers(size, size=rows) for size in sizes], axis=1)
     taken = taken_q(torch.tensor(q), choices_taken(torch.tensor(discrete), sizes))
@@ -126,12 +126,12 @@ def test_discrete_values_equal_an_enumeration_of_all_joint_actions(sizes: tuple[
     np.testing.assert_allclose(taken[:, :, 0], by_hand, rtol=1e-12)
 
 
-def test_a_hybrid_value_takes_the_mean_over_choices_at_the_continuous_action_and_both_entropies() -> None:
+def test_a_hybrid_value_takes_the_smaller_mean_over_choices_at_the_continuous_action_and_both_entropies() -> None:
     q = torch.tensor([[[[1.0, 5.0]]], [[[3.0, 2.0]]]])  # twins, one row, one signal, two choices
     drawn = Drawn(torch.zeros(1, 1), torch.tensor([0.7]), torch.tensor([[0.25, 0.75]]), torch.tensor([[0.5]]))
-    assert expected_q(q, drawn).item() == pytest.approx(0.25 * 1 + 0.75 * 2)
+    assert expected_q(q, drawn).item() == pytest.approx(0.25 * 3 + 0.75 * 2)  # The other twin's is 4.
     value = soft_value(q, drawn, torch.tensor([0.1, 0.2]))
-    assert value.item() == pytest.approx(1.75 - 0.1 * 0.7 + 0.2 * 0.5)
+    assert value.item() == pytest.approx(2.25 - 0.1 * 0.7 + 0.2 * 0.5)
 
 
 @pytest.mark.parametrize("action", [ActionSpec(2), ActionSpec(0, (3, 4)), ActionSpec(1, (3,))])

@@ -13,16 +13,17 @@ from agents_sac.actions import Drawn
 
 
 def expected_q(q: Tensor, drawn: Drawn) -> Tensor:
-    """Mean over the policy's discrete choices of the smaller twin's Q: float32[n, s].
+    """The smaller twin's mean of Q over the policy's discrete choices: float32[n, s].
+
+    The smaller of each choice would be too low with several branches: only their sum is learned, so that a twin may
+    have more in one branch and less in another.
 
     Args:
         q: float32[t, n, s, c], at the continuous actions of `drawn`.
         drawn: What the policy does.
     """
-    smaller = q.amin(dim=0)
-    if drawn.probs is None:
-        return smaller[:, :, 0]
-    return torch.einsum("nsc,nc->ns", smaller, drawn.probs)
+    means = q[..., 0] if drawn.probs is None else torch.einsum("tnsc,nc->tns", q, drawn.probs)
+    return means.amin(dim=0)
 
 
 def entropy_bonus(drawn: Drawn, alpha: Tensor) -> Tensor:
@@ -34,7 +35,7 @@ def entropy_bonus(drawn: Drawn, alpha: Tensor) -> Tensor:
 
 
 def soft_value(q: Tensor, drawn: Drawn, alpha: Tensor) -> Tensor:
-    """V(s) = E[min Q(s, a) - α log π(a|s)], float32[n, s]; signals share the entropy's part evenly.
+    """V(s) = min E[Q(s, a)] - E[α log π(a|s)], float32[n, s]; signals share the entropy's part evenly.
 
     Their sum is the value of the whole objective; see Haarnoja et al. (2018), equation 3.
     """
@@ -67,12 +68,11 @@ def critic_loss(errors: Tensor, weights: Tensor | None) -> Tensor:
 
 
 def policy_loss(q: Tensor, drawn: Drawn, alpha: Tensor) -> Tensor:
-    """α log π - min Q for each row, with Q added up over signals: float32[n].
+    """α log π - min E[Q] for each row, with Q added up over signals: float32[n].
 
     Haarnoja et al. (2018), equation 7.
     """
-    smaller = q.sum(dim=2).amin(dim=0)
-    value = smaller[:, 0] if drawn.probs is None else (smaller * drawn.probs).sum(dim=1)
+    value = expected_q(q.sum(dim=2, keepdim=True), drawn)[:, 0]
     return -(value + entropy_bonus(drawn, alpha))
 
 

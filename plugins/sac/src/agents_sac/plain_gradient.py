@@ -140,8 +140,8 @@ class PlainSoftGradient(SoftGradient):
         inputs = self._targets.inputs(rows)
         inputs[:, self._seen] = self._actor.inputs(rows)[:, self._seen]
         inputs[:, self._done] = drawn.continuous.T
-        smaller = np.minimum(*self._by_choice(self._targets.forward()))
-        value = self._mean_over_choices(smaller, drawn) + self._bonus(drawn, alpha.numpy()) / self._signals
+        smaller = np.minimum(*self._mean_over_choices(self._by_choice(self._targets.forward()), drawn))
+        value = smaller + self._bonus(drawn, alpha.numpy()) / self._signals
         target = minibatch.rewards.numpy().T + minibatch.discounts.numpy().T * value
 
         inputs = self._critics.inputs(rows)
@@ -171,9 +171,9 @@ class PlainSoftGradient(SoftGradient):
         # The critics' inputs still hold the observations.
         self._critics.inputs(rows)[:, self._done] = drawn.continuous.T
         totals = np.add.reduce(self._by_choice(self._critics.forward()), axis=1)
-        is_second = totals[1] < totals[0]
-        smaller = np.where(is_second, totals[1], totals[0])
-        value = self._mean_over_choices(smaller[None], drawn)[0]
+        means = self._mean_over_choices(totals, drawn)
+        is_second = means[1] < means[0]
+        value, smaller = np.where(is_second, means[1], means[0]), np.where(is_second, totals[1], totals[0])
         loss = -float(np.add.reduce(value + self._bonus(drawn, alpha.numpy()))) / rows
 
         weights = (drawn.probs if len(drawn.probs) else np.ones((1, rows), np.float32)) / np.float32(-rows)
@@ -205,10 +205,10 @@ class PlainSoftGradient(SoftGradient):
 
     @staticmethod
     def _mean_over_choices(values: Floats, drawn: _Drawn) -> Floats:
-        """Mean of float32[signals, choices, n] over the policy's discrete choices: float32[signals, n]."""
+        """Mean of float32[…, choices, n] over the policy's discrete choices: float32[…, n]."""
         if not len(drawn.probs):
-            return values[:, 0]
-        mean: Floats = np.add.reduce(values * drawn.probs, axis=1)
+            return values[..., 0, :]
+        mean: Floats = np.add.reduce(values * drawn.probs, axis=-2)
         return mean
 
     @staticmethod
