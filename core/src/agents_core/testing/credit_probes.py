@@ -23,10 +23,11 @@ _SEES = ObservationSpec("probe", (1,))
 
 
 class LaterReward(ColumnEnvironment):
-    """Two decisions, at the observations 0 and 1: the first one decides what the second one pays.
+    """Two decisions: the first one, at the observation 0, decides what the second one pays.
 
-    The reward of 1 comes after the second decision if the first was positive: does a trainer credit what was done
-    before? The best return is 1.
+    The second observation is 1 if the first action was positive, else -1, and the reward that follows is 1 or 0: does
+    a trainer credit what was done before? Trainers of single transitions can, as the observation says it all. The best
+    return is 1.
     """
 
     def __init__(self, agents: int = 1, action: ActionKind = "discrete") -> None:
@@ -37,7 +38,8 @@ class LaterReward(ColumnEnvironment):
         """Nothing but the time changes."""
 
     def observe(self) -> tuple[Array, ...]:
-        return (np.minimum(self.time, 1).astype(np.float32)[:, None],)
+        done = np.where(self._is_right, np.float32(1), np.float32(-1))
+        return (np.where(self.time == 0, np.float32(0), done)[:, None],)
 
     def advance(self, actions: Actions) -> tuple[Floats, Bools, Bools]:
         ended = self.time == 1
