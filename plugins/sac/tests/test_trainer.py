@@ -7,10 +7,8 @@ import pytest
 import torch
 from agents_core.columns import Batch
 from agents_core.contracts.buffer import Buffer
-from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.errors import NonFiniteError, UserError
 from agents_core.options import MemoryConfig, NetworkConfig
-from agents_core.schedules import Schedule
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.contexts import extrinsic_reward
 from agents_sac.config import SACConfig
@@ -87,6 +85,46 @@ def test_actions_are_uniform_until_then_and_the_policys_afterwards() -> None:
     assert (trainer.policy.act(seen, mask).continuous < -0.9).mean() > 0.9
 
 
+def test_a_policy_that_was_loaded_is_what_acts_but_a_resumed_random_start_goes_on() -> None:
+    seen = (np.zeros((1000, 4), np.float32),)
+
+    def share_of_low_actions(trainer: SACTrainer) -> float:
+        return float((trainer.policy.act(seen).continuous < -0.9).mean())
+
+    trained = make_trainer(CONTINUOUS, buffer_init_steps=100)
+    trained._networks.actor.action_head.bias.data.fill_(-3)
+    early = trained.state_dict()
+    trained.process(random_transitions(CONTINUOUS, 200), 200)
+    late = trained.state_dict()
+
+    loaded = make_trainer(CONTINUOUS, buffer_init_steps=100)
+    loaded.load_policy_state(trained.policy_state())
+    assert share_of_low_actions(loaded) > 0.9
+    loaded.load_state_dict(late)
+    assert share_of_low_actions(loaded) > 0.9
+    loaded.process(random_transitions(CONTINUOUS, 50), 50)  # The first steps of a run of its own.
+    assert share_of_low_actions(loaded) > 0.9
+    assert not loaded.is_ready()
+
+    loaded.load_policy_state(trained.policy_state())
+    loaded.load_state_dict(early)
+    assert share_of_low_actions(loaded) < 0.2
+    loaded.process(random_transitions(CONTINUOUS, 50), 100)
+    assert share_of_low_actions(loaded) > 0.9
+
+
+def test_fewer_steps_for_each_update_after_a_resume_owe_none_for_those_before() -> None:
+    trainer = make_trainer(CONTINUOUS, steps_per_update=100)
+    trainer.process(random_transitions(CONTINUOUS, 90), 90)
+    other = make_trainer(CONTINUOUS, steps_per_update=0.5)
+    other.load_state_dict(trainer.state_dict())
+    assert not other.is_ready()
+    other.process(random_transitions(CONTINUOUS, 1), 91)
+    assert not other.is_ready()  # Its own buffer holds a single transition.
+    other.process(random_transitions(CONTINUOUS, 39), 130)
+    assert other._pace.due == 78
+
+
 @pytest.mark.parametrize("spec", [CONTINUOUS, BRANCHES, BehaviorSpec(SEEN, ActionSpec(1, (3, 2)))])
 @pytest.mark.parametrize("memory", [None, MemoryConfig(size=8, sequence_length=4, burn_in=2)])
 def test_a_loaded_trainer_goes_on_bit_for_bit(spec: BehaviorSpec, memory: MemoryConfig | None) -> None:
@@ -156,51 +194,6 @@ def test_one_step_pieces_equal_single_transitions() -> None:
     one, several = trainer._rewards.one_step(batch, scaled), trainer._rewards.several_steps(batch, scaled, 1)
     torch.testing.assert_close(several.rewards, one.rewards)
     torch.testing.assert_close(several.discounts, one.discounts)
-
-
-class Watching(RewardSignal):
-    """Rewards 1 everywhere, and counts what it is asked."""
-
-    def __init__(self, strength: float = 1.0) -> None:
-        self.strength, self.gamma = Schedule(strength), 0.9
-        self.observed: list[int] = []
-        self.evaluated = self.updated = 0
-
-    def observe(self, batch: Batch) -> None:
-        self.observed += batch["tick"].tolist()
-
-    def evaluate(self, batch: Batch) -> torch.Tensor:
-        self.evaluated += 1
-        return torch.ones(len(batch))
-
-    def update(self, minibatch: Batch) -> dict[str, float]:
-        assert "next_obs.0" in minibatch
-        self.updated += 1
-        return {"loss": 2.0}
-
-
-@pytest.mark.parametrize(("own_pace", "updates"), [(None, 40), (8, 5)])
-def test_signals_see_each_transition_once_and_are_asked_for_each_minibatch(own_pace: int | None, updates: int) -> None:
-    watching = Watching()
-    signals = {"extrinsic": extrinsic_reward(CONTINUOUS), "watching": watching}
-    trainer = make_trainer(CONTINUOUS, signals=signals, reward_signal_steps_per_update=own_pace)
-    stats = learn(trainer, 40)
-    assert watching.observed == list(range(40))
-    assert watching.evaluated == 40 + (0 if own_pace is None else updates)
-    assert watching.updated == updates
-    assert stats["reward/watching/loss"] == 2
-    assert stats["reward/watching/raw"] == 1
-    assert trainer._networks.critics.num_signals == 2
-
-
-def test_a_signal_of_strength_zero_is_trained_and_logged_and_has_no_value() -> None:
-    watching = Watching(strength=0.0)
-    trainer = make_trainer(CONTINUOUS, signals={"extrinsic": extrinsic_reward(CONTINUOUS), "watching": watching})
-    alone = make_trainer(CONTINUOUS)
-    stats, expected = learn(trainer, 40), learn(alone, 40)
-    assert stats["reward/watching/raw"] == 1
-    assert watching.updated == 40
-    assert {name: value for name, value in stats.items() if "watching" not in name} == expected
 
 
 def test_priorities_are_the_absolute_errors_of_the_sampled_rows() -> None:

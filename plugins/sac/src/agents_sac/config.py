@@ -35,7 +35,9 @@ class SACConfig(ConfigModel):
         description="Steps of all agents together for each update; below 1 = several updates a step.",
     )
     buffer_init_steps: int = Field(
-        default=1000, ge=0, description="Steps with random actions at the start, before anything is learned."
+        default=1000,
+        ge=0,
+        description="Steps at the start before anything is learned; with random actions, unless weights were loaded.",
     )
     init_entcoef: float = Field(default=1.0, gt=0, description="Temperature, the weight of the entropy, at the start.")
     target_entropy: float | None = Field(

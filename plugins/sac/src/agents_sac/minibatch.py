@@ -42,7 +42,8 @@ class SignalRewards:
     def __init__(self, signals: Mapping[str, RewardSignal], place: str) -> None:
         self._signals = signals
         self._place = place
-        self._valued = [name for name, signal in signals.items() if not signal.strength.is_zero]
+        # The entropy needs a value to be part of, even where no reward counts.
+        self._valued = [name for name, signal in signals.items() if not signal.strength.is_zero] or list(signals)
         self._gammas = [self._signals[name].gamma for name in self._valued]
         self._cut = [not self._signals[name].ignores_termination for name in self._valued]
 

@@ -21,6 +21,10 @@ class Pace:
         # Rounding of fractions such as 0.1 must not swallow an update.
         return int(self.steps / self._steps_per_update + 1e-9)
 
+    def go_on(self, steps: float) -> None:
+        """Take over the steps of an earlier process; no whole update is owed where it had more steps for each."""
+        self.steps = steps % self._steps_per_update
+
     def take(self) -> int:
         """Updates that are due, which are then made."""
         due = self.due

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from agents_core.columns import Batch
 from agents_core.contracts.buffer import Buffer
 from agents_core.contracts.trainer import TrainerContext
 from agents_core.errors import UserError
@@ -19,9 +21,14 @@ from agents_sac.views import RowViews, SequenceViews, Views
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A minibatch, what the networks make of it, and statistics of its rewards."""
+    """A minibatch, what the networks make of it, and statistics of its rewards.
+
+    Attributes:
+        transitions: As they happened, for signals to train on: `next_obs.<i>` is one step later.
+    """
 
     minibatch: Minibatch
+    transitions: Batch
     views: Views
     stats: Mapping[str, float]
 
@@ -57,7 +64,7 @@ class RowSampler(Sampler):
     def sample(self, buffer: Buffer, strengths: Mapping[str, float]) -> Sample:
         batch = buffer.sample(self.fewest_rows, self._generator)
         rewards, stats = self._rewards.evaluate(batch, strengths)
-        return Sample(self._rewards.one_step(batch, rewards), RowViews(self._networks, batch), stats)
+        return Sample(self._rewards.one_step(batch, rewards), batch, RowViews(self._networks, batch), stats)
 
 
 class StepsSampler(Sampler):
@@ -73,7 +80,8 @@ class StepsSampler(Sampler):
         pieces = buffer.sample_sequences(self.fewest_rows, self._length, self._generator)
         rewards, stats = self._rewards.evaluate(pieces, strengths)
         minibatch = self._rewards.several_steps(pieces, rewards, self._length)
-        return Sample(minibatch, RowViews(self._networks, minibatch.batch), stats)
+        first = pieces.take(torch.arange(0, len(pieces), self._length, device=rewards.device))
+        return Sample(minibatch, first, RowViews(self._networks, minibatch.batch), stats)
 
 
 class SequenceSampler(Sampler):
@@ -98,7 +106,7 @@ class SequenceSampler(Sampler):
         views = SequenceViews(self._networks, sequences, self._length, self._burn_in)
         batch = sequences.take(views.rows)
         rewards, stats = self._rewards.evaluate(batch, strengths)
-        return Sample(self._rewards.one_step(batch, rewards), views, stats)
+        return Sample(self._rewards.one_step(batch, rewards), batch, views, stats)
 
 
 def choose_sampler(

@@ -66,7 +66,6 @@ class SACTrainer(Trainer):
             "sampling": np.random.default_rng(sampling),
         }
         self.policy: SoftPolicy = SoftPolicy(self._networks.actor, self._generators["actions"])
-        self.policy.is_random = config.buffer_init_steps > 0
         self.buffer: Buffer | None = None
         if context.make_buffer is not None:
             self.buffer = context.make_buffer(self.policy.memory_size)
@@ -79,6 +78,8 @@ class SACTrainer(Trainer):
         self._cloning = self._load_cloning(cloning)
 
         self._step = self._rows_seen = 0
+        self._is_enough = False  # Whether there is enough to learn from.
+        self._act_randomly_until(config.buffer_init_steps)
         self._pace = Pace(config.steps_per_update)
         self._signal_pace = None
         if self._learning_signals and config.reward_signal_steps_per_update is not None:
@@ -124,8 +125,9 @@ class SACTrainer(Trainer):
         self.buffer.add(experience)
         self._rows_seen += len(experience)
 
-        self.policy.is_random = step < self._config.buffer_init_steps
-        if not self.policy.is_random and self._has_enough(self.buffer):
+        self.policy.is_random = step < self._random_until
+        self._is_enough = self._has_enough(self.buffer) and step >= self._config.buffer_init_steps
+        if self._is_enough:
             self._pace.steps += len(experience)
             if self._signal_pace is not None:
                 self._signal_pace.steps += len(experience)
@@ -144,8 +146,13 @@ class SACTrainer(Trainer):
             )
         return len(buffer) >= fewest
 
+    def _act_randomly_until(self, step: int) -> None:
+        self._random_until = step
+        self.policy.is_random = self._step < step
+
     def is_ready(self) -> bool:
-        return self._pace.due > 0 or (self._signal_pace is not None and self._signal_pace.due > 0)
+        is_due = self._pace.due > 0 or (self._signal_pace is not None and self._signal_pace.due > 0)
+        return self._is_enough and is_due
 
     def update(self) -> dict[str, float]:
         if self.buffer is None or not self.is_ready():
@@ -154,8 +161,8 @@ class SACTrainer(Trainer):
         collected = [self._update_once(self.buffer, learning_rate) for _ in range(self._pace.take())]
         if self._signal_pace is not None:
             for _ in range(self._signal_pace.take()):
-                sample = self._sampler.sample(self.buffer, self._strengths())
-                collected.append(update_signals(self._learning_signals, sample.minibatch.batch, self._place()))
+                batch = self.buffer.sample(self._config.batch_size, self._generators["sampling"])
+                collected.append(update_signals(self._learning_signals, batch, self._place()))
         networks = self._networks
         check_weights(networks.critics, networks.critics.flat.values, self._place())
         check_weights(networks.actor, networks.actor.flat.values, self._place())
@@ -187,7 +194,7 @@ class SACTrainer(Trainer):
             **{f"train/{name}": value for name, value in zip(temperature.names, alpha.tolist(), strict=True)},
         }
         if self._learning_signals and self._signal_pace is None:
-            stats |= update_signals(self._learning_signals, sample.minibatch.batch, self._place())
+            stats |= update_signals(self._learning_signals, sample.transitions, self._place())
         if self._cloning is not None:
             stats |= self._cloning.update(self._step, learning_rate)
         return stats
@@ -204,6 +211,7 @@ class SACTrainer(Trainer):
 
     def load_policy_state(self, state: Mapping[str, Any]) -> None:
         self._networks.actor.load_actor_state(state)
+        self._act_randomly_until(0)
 
     def state_dict(self) -> dict[str, Any]:
         return {
@@ -227,10 +235,11 @@ class SACTrainer(Trainer):
         for name, generator in self._generators.items():
             set_generator_state(generator, state["generators"][name])
         self._step = state["step"]
-        self.policy.is_random = self._step < self._config.buffer_init_steps
-        self._pace.steps = state["pace"]
+        if self._step < self._config.buffer_init_steps:  # Else a run that starts with these weights acts by them.
+            self._act_randomly_until(self._config.buffer_init_steps)
+        self._pace.go_on(state["pace"])
         if self._signal_pace is not None and state["signal_pace"] is not None:
-            self._signal_pace.steps = state["signal_pace"]
+            self._signal_pace.go_on(state["signal_pace"])
         if self._cloning is not None and state["cloning"] is not None:
             self._cloning.load_state_dict(state["cloning"])
 
