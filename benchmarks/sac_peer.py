@@ -16,6 +16,7 @@ import torch
 from stable_baselines3 import SAC
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecNormalize
 
 
 class _Curve(BaseCallback):
@@ -46,13 +47,19 @@ def main() -> None:
     parser.add_argument("--hidden", type=int, default=256, help="width of both hidden layers (default 256)")
     parser.add_argument("--learning-rate", type=float, default=3e-4, help="default 3e-4")
     parser.add_argument("--learning-starts", type=int, default=1000, help="random steps at the start (default 1000)")
+    parser.add_argument(
+        "--normalize", action="store_true", help="wrap the environment in VecNormalize, observations only"
+    )
     parser.add_argument("--every", type=int, default=500, help="steps between two points of the curve (default 500)")
     options = parser.parse_args()
     torch.set_num_threads(1)
     options.output.mkdir(parents=True)
+    environment: VecEnv = DummyVecEnv([lambda: Monitor(gymnasium.make(options.environment))])
+    if options.normalize:
+        environment = VecNormalize(environment, norm_reward=False, clip_obs=5.0)
     model = SAC(
         "MlpPolicy",
-        Monitor(gymnasium.make(options.environment)),
+        environment,
         learning_rate=options.learning_rate,
         learning_starts=options.learning_starts,
         buffer_size=options.steps,
