@@ -46,9 +46,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="folder for metrics.jsonl")
     parser.add_argument("--hidden", type=int, default=256, help="width of both hidden layers (default 256)")
     parser.add_argument("--learning-rate", type=float, default=3e-4, help="default 3e-4")
+    parser.add_argument("--tau", type=float, default=0.005, help="default 0.005")
     parser.add_argument("--learning-starts", type=int, default=1000, help="random steps at the start (default 1000)")
     parser.add_argument(
-        "--normalize", action="store_true", help="wrap the environment in VecNormalize, observations only"
+        "--normalize", action="store_true", help="VecNormalize around the environment"
     )
     parser.add_argument("--every", type=int, default=500, help="steps between two points of the curve (default 500)")
     options = parser.parse_args()
@@ -61,6 +62,7 @@ def main() -> None:
         "MlpPolicy",
         environment,
         learning_rate=options.learning_rate,
+        tau=options.tau,
         learning_starts=options.learning_starts,
         buffer_size=options.steps,
         policy_kwargs={"net_arch": [options.hidden] * 2, "optimizer_kwargs": {"fused": True}},

@@ -133,6 +133,15 @@ def test_masks_and_memories_of_demonstrations() -> None:
     goes_on = np.setdiff1d(np.arange(len(mask)), ends)
     np.testing.assert_array_equal(following[goes_on], mask[goes_on + 1])
     assert transitions["memory.actor"].shape == (len(mask), 3)
+    # A state of zero says that the episode starts there, so that a burn-in is not needed.
+    np.testing.assert_array_equal(
+        transitions["memory.actor"].any(axis=1), ~np.isin(np.arange(len(mask)), [0, *ends + 1])
+    )
+    assert np.abs(transitions["memory.actor"]).max() < 1e-30
+
+
+def test_a_buffer_with_demonstrations_keeps_as_many_as_its_own(tmp_path: Path) -> None:
+    assert mixed(tmp_path).capacity == mixed(tmp_path)._own.capacity is not None
 
 
 def test_without_demonstrations_the_buffer_is_the_plain_one() -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from agents_core.columns import Batch
+from agents_core.columns import Batch, Columns
 from agents_core.contracts.buffer import Buffer
 from agents_core.errors import NonFiniteError, UserError
 from agents_core.options import MemoryConfig, NetworkConfig
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from agents_core.testing.contexts import extrinsic_reward
 from agents_sac.config import SACConfig
+from agents_sac.gradient import CriticStep
+from agents_sac.minibatch import Minibatch
 from agents_sac.pace import Pace
 from agents_sac.trainer import SACTrainer
+from agents_sac.views import Views
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -196,17 +199,24 @@ def test_one_step_pieces_equal_single_transitions() -> None:
     torch.testing.assert_close(several.discounts, one.discounts)
 
 
-def test_priorities_are_the_absolute_errors_of_the_sampled_rows() -> None:
+def test_priorities_are_the_absolute_errors_of_the_sampled_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     buffer = ListBuffer(weighted=True)
     trainer = make_trainer(CONTINUOUS, make_buffer=lambda _: buffer, steps_per_update=40)
+    compute, expected = trainer._gradient.critic, {}
+
+    def watch(minibatch: Minibatch, views: Views, alpha: torch.Tensor) -> CriticStep:
+        step = compute(minibatch, views, alpha)
+        expected.update(zip(minibatch.batch["row"].tolist(), step.errors.tolist(), strict=True))
+        return step
+
+    monkeypatch.setattr(trainer._gradient, "critic", watch)
     learn(trainer, 40)
-    assert buffer.errors
-    assert set(buffer.errors) <= set(range(40))
-    assert all(error > 0 for error in buffer.errors.values())
+    assert len(expected) > 10
+    assert buffer.errors == expected
 
 
 @pytest.mark.parametrize("hidden", [16, 600])  # by hand, and by autograd
-def test_masked_actions_are_never_taken_and_change_no_value(hidden: int) -> None:
+def test_masked_actions_are_never_taken(hidden: int) -> None:
     network = NetworkConfig(hidden_units=hidden, activation="relu")
     trainer = make_trainer(BRANCHES, network, steps_per_update=4)
     learn(trainer, 64, masked=True)
@@ -217,6 +227,22 @@ def test_masked_actions_are_never_taken_and_change_no_value(hidden: int) -> None
         chosen = trainer.policy.act(seen, mask, deterministic=deterministic).discrete
         assert mask[np.arange(500), chosen[:, 0]].all()
         assert mask[np.arange(500), 3 + chosen[:, 1]].all()
+
+
+@pytest.mark.parametrize("hidden", [16, 600])
+def test_what_masked_actions_would_be_worth_changes_nothing(hidden: int) -> None:
+    rows = random_transitions(BRANCHES, 64, masked=True).fields
+    rows["action_mask"][:, 0] = rows["next_action_mask"][:, 0] = False
+    rows["action_mask"][:, 1:3] = rows["next_action_mask"][:, 1:3] = True
+    rows["action.discrete"][:, 0] = 1 + np.arange(64) % 2
+    stats = []
+    for more in (0.0, 1000.0):
+        trainer = make_trainer(BRANCHES, NetworkConfig(hidden_units=hidden, activation="relu"), steps_per_update=64)
+        for critics in (trainer._networks.critics, trainer._networks.targets):
+            critics.biases[-1].data[:, 0] += more
+        trainer.process(Columns(rows), 64)
+        stats.append(trainer.update())
+    assert stats[0] == stats[1]
 
 
 def test_normalisers_take_in_each_transition_once_and_are_those_of_all_networks() -> None:

@@ -56,7 +56,7 @@ def _with_demonstrations(own: Buffer, context: BufferContext[ConfigT]) -> Buffer
 
 
 def transitions_of(demonstration: Demonstration, memory_size: int) -> Columns:
-    """Every transition of a demonstration as buffers take them; memories are those of an episode's start.
+    """Every transition of a demonstration as buffers take them; memories are as good as empty.
 
     The episodes keep their order, so that pieces of several steps can be sampled.
     """
@@ -69,7 +69,10 @@ def transitions_of(demonstration: Demonstration, memory_size: int) -> Columns:
         fields["next_action_mask"] = fields["action_mask"][following]
         fields["next_action_mask"][episodes.last_rows] = True
     if memory_size:
-        fields["memory.actor"] = np.zeros((len(episodes), memory_size), np.float32)
+        # Nothing but the start of an episode has a state of zero; what was seen since is to be brought up to date.
+        memory = np.full((len(episodes), memory_size), np.finfo(np.float32).tiny, np.float32)
+        memory[[0, *(episodes.last_rows[:-1] + 1)]] = 0
+        fields["memory.actor"] = memory
     return Columns(fields)
 
 
@@ -88,6 +91,7 @@ class DemonstratedBuffer(Buffer):
         self._own = own
         self._demonstrated = demonstrated
         self._fraction = fraction
+        self.capacity = own.capacity
         self.is_saved = own.is_saved
         self.compression = own.compression
 
