@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from agents_core.columns import Batch, Columns
+from agents_core.contracts.environment import Actions
 from agents_core.contracts.reward_signal import RewardSignal
 from agents_core.contracts.trainer import TrainerContext
 from agents_core.learning.gradient import Evaluation
@@ -173,6 +174,32 @@ class KeepsNormaliser(Right):
         super().load_policy_state(state["policy"])
 
 
+class StartsAtRandom(Right):
+    """Actions are uniform until there is experience, or a whole state."""
+
+    is_random = True
+
+    def __init__(self, context: TrainerContext[ReferenceConfig]) -> None:
+        super().__init__(context)
+        choose, generator = self.policy.act, np.random.default_rng(0)
+
+        def act(*seen: Any, deterministic: bool = False, **options: Any) -> Actions:
+            actions = choose(*seen, deterministic=deterministic, **options)
+            if self.is_random and not deterministic:
+                actions.continuous[:] = generator.uniform(-1, 1, actions.continuous.shape)
+            return actions
+
+        self.policy.act = act  # type: ignore[method-assign]
+
+    def process(self, experience: Trajectories | Columns, step: int) -> None:
+        self.is_random = False
+        super().process(experience, step)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.is_random = False
+        super().load_state_dict(state)
+
+
 class ForgetsOptimiser(Right):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         super().load_state_dict({**state, "optimiser": self.optimiser.state_dict()})
@@ -261,6 +288,7 @@ EXPECTED = {
     IgnoresSeed: "test_a_seed_repeats",
     SavesTuples: "test_states_can_be_saved",
     KeepsNormaliser: "test_the_policy_state_is_enough_to_act",
+    StartsAtRandom: "test_a_loaded_policy_samples_as_the_trained_one",
     ForgetsOptimiser: "test_a_resumed_trainer_goes_on_bit_for_bit",
     ForgetsGenerators: "test_a_resumed_trainer_goes_on_bit_for_bit",
     TurnsNumbersRound: "test_it_learns_which_action_pays",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from agents_core.columns import Array
+from agents_core.contracts.environment import Actions, Environment
+from agents_core.contracts.trainer import Trainer
 from agents_core.spec import BehaviorSpec
 from agents_core.testing.conformance.checks import require
 from agents_core.testing.conformance.isolation import global_seed
@@ -14,6 +17,8 @@ from agents_core.testing.conformance.trainers.harness import TrainerChecks, spec
 from agents_core.testing.driver import Driver
 from agents_core.testing.states import difference, through_checkpoint
 from agents_core.training.state_files import UnsavableStateError
+
+_SAMPLES = 4000
 
 
 class StateChecks(TrainerChecks):
@@ -54,16 +59,38 @@ class StateChecks(TrainerChecks):
         Mend: weights of the actor and the normaliser's statistics belong to `policy_state`.
         """
         for title, toy in self.trials():
-            with global_seed(0):
-                trained = self.drive(toy()).updates(2).trainer
-            with global_seed(1):
-                other = self.make(trained.policy.spec, seed=1)
-                other.load_policy_state(copy.deepcopy(trained.policy_state()))
+            trained, other = self._trained_and_loaded(toy)
             observations = _observations(trained.policy.spec)
             acts = [trainer.policy.act(observations, deterministic=True) for trainer in (trained, other)]
             rule = f"{title}: after `load_policy_state`, the most likely actions are the same"
             for first, second in ((acts[0].continuous, acts[1].continuous), (acts[0].discrete, acts[1].discrete)):
                 require(np.array_equal(first, second), rule, second[:3].tolist(), first[:3].tolist())
+
+    def test_a_loaded_policy_samples_as_the_trained_one(self) -> None:
+        """A policy that took over `policy_state` draws actions from the same distribution as the trained one.
+
+        Mend: `load_policy_state` ends a start with random actions: who loads a policy wants to see it act.
+        """
+        for title, toy in self.trials():
+            trained, other = self._trained_and_loaded(toy)
+            spec = trained.policy.spec
+            one = [np.repeat(observation, _SAMPLES, axis=0) for observation in _observations(spec, 1)]
+            first, second = (
+                _moments(trainer.policy.act(one, deterministic=False), spec.action.discrete_branches)
+                for trainer in (trained, other)
+            )
+            allowed = 6 * np.sqrt((first.var(axis=0) + second.var(axis=0)) / _SAMPLES) + 1e-6
+            is_same = np.abs(first.mean(axis=0) - second.mean(axis=0)) <= allowed
+            rule = f"{title}: after `load_policy_state`, samples have the same means, squares and frequencies"
+            require(bool(is_same.all()), rule, second.mean(axis=0).tolist(), first.mean(axis=0).tolist())
+
+    def _trained_and_loaded(self, toy: Callable[[], Environment]) -> tuple[Trainer, Trainer]:
+        with global_seed(0):
+            trained = self.drive(toy()).updates(2).trainer
+        with global_seed(1):
+            other = self.make(trained.policy.spec, seed=1)
+            other.load_policy_state(copy.deepcopy(trained.policy_state()))
+        return trained, other
 
     def test_a_resumed_trainer_goes_on_bit_for_bit(self) -> None:
         """Two more updates from loaded states give the very weights and statistics of the run that was not stopped.
@@ -87,6 +114,13 @@ class StateChecks(TrainerChecks):
             found = found or difference(driver.stats[first:], again.stats)
             found = found or difference(driver.trainer.state_dict(), resumed.state_dict())
             require(found is None, rule, found, "no difference in weights, statistics and state")
+
+
+def _moments(actions: Actions, branches: Sequence[int]) -> Array:
+    """Continuous actions, their squares, and which of the discrete choices each is: float64[n, …]."""
+    continuous = actions.continuous.astype(np.float64)
+    choices = [column[:, None] == np.arange(size) for column, size in zip(actions.discrete.T, branches, strict=True)]
+    return np.concatenate([continuous, continuous**2, *choices], axis=1)
 
 
 def _observations(spec: BehaviorSpec, rows: int = 32) -> list[Array]:
