@@ -14,8 +14,8 @@ from agents_core.contracts.buffer import Buffer, BufferContext
 from agents_core.replay.agents import NONE
 from agents_core.replay.config import ReplayConfig
 from agents_core.replay.free_memory import check_memory
-from agents_core.replay.layout import bytes_per_row, usual_fields
-from agents_core.replay.linked_rows import ring_size
+from agents_core.replay.layout import usual_fields
+from agents_core.replay.linked_rows import most_bytes
 from agents_core.replay.saved_rows import check_piece, export_rows, find_predecessors, import_rows, shifted, trimmed
 from agents_core.replay.steady_rows import SteadyRows
 
@@ -36,13 +36,12 @@ class ReplayBuffer(Buffer):
     def __init__(self, context: BufferContext[ConfigT]) -> None:
         capacity = self.capacity = context.config.buffer_size
         fields = usual_fields(context.spec, context.memory_size)
-        row_bytes = bytes_per_row(fields.values())
-        check_memory(context.behavior, capacity, lambda size: (ring_size(size) + _beyond(size)) * row_bytes)
+        check_memory(context.behavior, capacity, lambda size: most_bytes(size, fields.values()))
         self.is_saved = context.config.save_replay_buffer
         self.compression = context.config.compression
         self._device = context.device
         self._usual_fields = fields
-        self._rows = SteadyRows(capacity, _beyond(capacity), fields)
+        self._rows = SteadyRows(capacity, fields)
         self._shift = 0  # What to add to the numbers of `_rows`.
         self._predecessors = (NONE, np.empty(0, np.int64))  # As of how many transitions.
 
@@ -105,7 +104,7 @@ class ReplayBuffer(Buffer):
 
     def restore(self, pieces: Iterable[tuple[range, Mapping[str, Array]]], rest: Mapping[str, Any]) -> None:
         start, stop = rest["stored"]
-        rows = self._rows = SteadyRows(self.capacity, _beyond(self.capacity), self._usual_fields)
+        rows = self._rows = SteadyRows(self.capacity, self._usual_fields)
         oldest, shift = max(start, stop - rows.capacity), rest["shift"]
         # In the same places as before, unless the buffer was smaller and began to drop transitions.
         self._shift = shift if oldest - shift == max(0, stop - shift - rows.capacity) else oldest
@@ -127,8 +126,3 @@ class ReplayBuffer(Buffer):
         rest = state["rest"]
         numbers = range(*rest["stored"])
         self.restore([(numbers, state["rows"])] if numbers else [], rest)
-
-
-def _beyond(capacity: int) -> int:
-    """Rows for final observations at the start: enough for episodes of 16 steps; more are made for shorter ones."""
-    return min(capacity, max(64, capacity // 16))

@@ -60,10 +60,10 @@ def check_memory(behavior: str, buffer_size: int, bytes_of: Callable[[int], int]
     Args:
         behavior: Whose buffer, for the message.
         buffer_size: Transitions that it keeps.
-        bytes_of: Memory that a buffer of some size needs.
+        bytes_of: Memory that a buffer of some size may come to take.
 
     Raises:
-        UserError: It needs more than what is free.
+        UserError: It may take more than what is free.
     """
     free = free_memory()
     needed = bytes_of(buffer_size)
@@ -74,9 +74,9 @@ def check_memory(behavior: str, buffer_size: int, bytes_of: Callable[[int], int]
         middle = (fits + too_many) // 2
         fits, too_many = (middle, too_many) if bytes_of(middle) <= free else (fits, middle)
     raise UserError(
-        f"behaviors.{behavior}.trainer.buffer.buffer_size: {buffer_size} transitions need "
-        f"{written_bytes(needed)} ({needed} bytes) of memory and {written_bytes(free)} ({free} bytes) are free; "
-        f"at most {fits} would fit. Set a smaller buffer_size."
+        f"behaviors.{behavior}.trainer.buffer.buffer_size: {buffer_size} transitions need up to "
+        f"{written_bytes(needed)} ({needed} bytes) of memory, all ends of episodes included, and "
+        f"{written_bytes(free)} ({free} bytes) are free; at most {fits} would fit. Set a smaller buffer_size."
     )
 
 

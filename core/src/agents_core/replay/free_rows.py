@@ -9,28 +9,28 @@ Int64s = npt.NDArray[np.int64]
 
 
 class FreeRows:
-    """Which rows from `first` on are free."""
+    """Which of `count` rows from `first` on are free. Rows that were given back are taken first.
+
+    Attributes:
+        unused: From this row on none was ever taken.
+    """
 
     def __init__(self, first: int, count: int) -> None:
-        self._stop = first + count
-        self._free: Int64s = np.arange(self._stop - 1, first - 1, -1)
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
+        self.unused = first
+        self._free: Int64s = np.empty(count, np.int64)
+        self._count = 0
 
     def take(self, count: int) -> Int64s:
         """So many rows, ascending; there must be enough."""
-        self._count -= count
-        return np.sort(self._free[self._count : self._count + count])
+        again = min(count, self._count)
+        self._count -= again
+        rows = np.sort(self._free[self._count : self._count + again])
+        if again == count:
+            return rows
+        first = self.unused
+        self.unused += count - again
+        return np.concatenate((rows, np.arange(first, self.unused)))
 
     def give_back(self, rows: Int64s) -> None:
         self._free[self._count : self._count + len(rows)] = rows
         self._count += len(rows)
-
-    def extend(self, count: int) -> None:
-        """There are so many rows more."""
-        new = np.arange(self._stop + count - 1, self._stop - 1, -1)
-        self._free = np.concatenate((new, self._free[: self._count], np.zeros(len(self._free) - self._count, np.int64)))
-        self._count += count
-        self._stop += count

@@ -99,7 +99,7 @@ class RowStore:
 
     Args:
         fields: Of a row, by name.
-        rows: How many; memory is taken as rows are first written.
+        rows: How many; those that are never written take no memory where the system gives it out page by page.
         apart: Names of the fields that are written at other times.
 
     Attributes:
@@ -107,17 +107,25 @@ class RowStore:
     """
 
     def __init__(self, fields: Mapping[str, Field], rows: int, apart: Collection[str]) -> None:
-        self.fields = dict(fields)
         self.rows = rows
-        self._apart = apart
+        self.fields: dict[str, Field] = {}
         self.columns: dict[str, Array] = {}
-        small = {name: field for name, field in fields.items() if field.size_bytes < _LARGE}
-        large = [{name: field} for name, field in fields.items() if field.size_bytes >= _LARGE]
-        self._blocks = [_Block(group, rows, apart) for group in (small, *large)]
+        self._blocks: list[_Block] = []
         self._places: dict[str, tuple[int, _Place]] = {}
-        for number, block in enumerate(self._blocks):
-            self.columns.update(block.columns)
-            self._places.update({place.name: (number, place) for place in block.places})
+        self._append({name: field for name, field in fields.items() if field.size_bytes < _LARGE}, apart)
+        self.append({name: field for name, field in fields.items() if field.size_bytes >= _LARGE})
+
+    def append(self, fields: Mapping[str, Field]) -> None:
+        """Make room for more fields, each in an array of its own, so that nothing that is here is copied."""
+        for name, field in fields.items():
+            self._append({name: field})
+
+    def _append(self, fields: Mapping[str, Field], apart: Collection[str] = ()) -> None:
+        block = _Block(fields, self.rows, apart)
+        self.fields.update(fields)
+        self.columns.update(block.columns)
+        self._places.update({place.name: (len(self._blocks), place) for place in block.places})
+        self._blocks.append(block)
 
     @property
     def followed(self) -> dict[str, str]:
@@ -159,24 +167,16 @@ class RowStore:
 
     @property
     def memory(self) -> memoryview:
-        """The bytes of all fields that are not large."""
+        """The bytes of all fields that lie side by side."""
         return self._blocks[0].memory
 
     def bytes_of(self, name: str) -> BytesOfRow | None:
-        """Where a field of a row is in its bytes; None of a large one."""
+        """Where a field of a row is in its bytes; None of one that has an array of its own."""
         number, place = self._places[name]
         if number:
             return None
         start = place.start * place.field.dtype.itemsize
         return BytesOfRow(start, start + place.field.size_bytes)
-
-    def with_rows(self, rows: int, more: Mapping[str, Field] | None = None) -> RowStore:
-        """A copy with another number of rows and perhaps more fields, which nobody has given yet."""
-        store = RowStore({**self.fields, **(more or {})}, rows, self._apart)
-        kept = min(rows, self.rows)
-        for name, column in self.columns.items():
-            store.columns[name][:kept] = column[:kept]
-        return store
 
 
 class BytesOfRow(NamedTuple):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from agents_core.columns import Array
 from agents_core.replay.agents import NONE, LastTransitions
 from agents_core.replay.free_rows import FreeRows
-from agents_core.replay.layout import Field, RowStore, fields_of
+from agents_core.replay.layout import Field, RowStore, bytes_per_row, fields_of
 
 Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -39,27 +39,25 @@ class LinkedRows:
 
     Args:
         capacity: Transitions to keep.
-        beyond: Rows beyond the ring; more are made when they do not suffice.
         fields: Fields that transitions are likely to have; others are made room for when they come.
 
     Attributes:
         ring: Rows for transitions.
-        store: The rows; those from `ring` on are no transitions.
+        store: The rows; those from `ring` on are no transitions, and as many as there can be ends of episodes.
         total: Transitions taken in so far.
         names: Fields that transitions had so far, without those of the next row.
         agents: What each agent did last, up to date after `settle`.
         free: Rows beyond the ring that nothing is in.
     """
 
-    def __init__(self, capacity: int, beyond: int, fields: Mapping[str, Field]) -> None:
+    def __init__(self, capacity: int, fields: Mapping[str, Field]) -> None:
         self.capacity = capacity
         self.ring = ring_size(capacity)
-        fields = {"successor": Field((), np.dtype(np.int64)), **fields}
-        self.store = RowStore(fields, self.ring + beyond, ("successor", *WHO, *ENDED))
+        self.store = self._make_store({"successor": Field((), np.dtype(np.int64)), **fields})
         self.total = 0
         self.names: tuple[str, ...] = ()
         self.agents = LastTransitions()
-        self.free = FreeRows(self.ring, beyond)
+        self.free = FreeRows(self.ring, capacity)
         self._owned_from = 0  # Transitions before this number have no row beyond the ring.
         self._field_count = 0
         self._list_writes()
@@ -171,11 +169,6 @@ class LinkedRows:
 
     def take_beyond(self, count: int) -> Int64s:
         """Free rows beyond the ring."""
-        if count > len(self.free):
-            more = max(count, self.store.rows - self.ring)
-            self.store = self.store.with_rows(self.store.rows + more)
-            self.free.extend(more)
-            self._list_writes()
         return self.free.take(count)
 
     def _free_before(self, oldest: int) -> None:
@@ -219,14 +212,20 @@ class LinkedRows:
         if not new:
             return
         if more := [name for name in new if name not in self.store.fields]:
-            self.store = self.store.with_rows(self.store.rows, fields_of(fields, more))
+            if self.names:
+                self.store.append(fields_of(fields, more))
+            else:  # Nothing is written yet.
+                self.store = self._make_store({**self.store.fields, **fields_of(fields, more)})
         for name in new:
-            absent = self.store.fields[name].absent
-            if self.total and absent:
-                self.store.columns[name][...] = absent
+            column, absent = self.store.columns[name], self.store.fields[name].absent
+            if self.names and absent:
+                column[: min(self.total, self.ring)] = column[self.ring : self.free.unused] = absent
         had = {*self.names, *new}
         self.names = tuple(name for name in self.store.fields if name in had)
         self._list_writes()
+
+    def _make_store(self, fields: Mapping[str, Field]) -> RowStore:
+        return RowStore(fields, self.ring + self.capacity, ("successor", *WHO, *ENDED))
 
     def _list_writes(self) -> None:
         """Where `add` writes which field."""
@@ -238,3 +237,8 @@ class LinkedRows:
 def ring_size(capacity: int) -> int:
     """Rows of the ring."""
     return capacity + min(capacity, AHEAD)
+
+
+def most_bytes(capacity: int, fields: Iterable[Field]) -> int:
+    """Memory that rows may come to take: at worst each transition is an episode, with a row beyond the ring."""
+    return (ring_size(capacity) + capacity) * bytes_per_row(fields) + 8 * capacity  # The latter for `FreeRows`.

@@ -48,11 +48,11 @@ class _Steady:
 class SteadyRows(LinkedRows):
     """Rows of transitions that come most often from the same agents in the same order."""
 
-    def __init__(self, capacity: int, beyond: int, fields: Mapping[str, Field]) -> None:
+    def __init__(self, capacity: int, fields: Mapping[str, Field]) -> None:
         self._steady: _Steady | None = None
         self._is_steady = False
         self._smooth_until = 0
-        super().__init__(capacity, beyond, fields)
+        super().__init__(capacity, fields)
 
     def add(self, fields: Mapping[str, Array]) -> None:
         steady = self._steady
