@@ -11,7 +11,6 @@ import torch
 
 from agents_core.columns import Array, Batch, Columns
 from agents_core.contracts.buffer import Buffer, BufferContext
-from agents_core.replay.agents import NONE
 from agents_core.replay.config import ReplayConfig
 from agents_core.replay.free_memory import check_memory
 from agents_core.replay.layout import usual_fields
@@ -43,7 +42,7 @@ class ReplayBuffer(Buffer):
         self._usual_fields = fields
         self._rows = SteadyRows(capacity, fields)
         self._shift = 0  # What to add to the numbers of `_rows`.
-        self._predecessors = (NONE, np.empty(0, np.int64))  # As of how many transitions.
+        self._predecessors: tuple[int, Int64s] | None = None  # While a save goes on; as of how many transitions.
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -89,12 +88,13 @@ class ReplayBuffer(Buffer):
         return range(self._shift + self._rows.total - len(self._rows), self._shift + self._rows.total)
 
     def export(self, numbers: range) -> dict[str, Array]:
-        if self._predecessors[0] != self._rows.total:  # They serve all pieces of one save.
+        if self._predecessors is None or self._predecessors[0] != self._rows.total:  # They serve all pieces of a save.
             self._predecessors = (self._rows.total, find_predecessors(self._rows))
         first, last = numbers.start - self._shift, numbers.stop - self._shift
         return shifted(export_rows(self._rows, first, last, self._predecessors[1]), self._shift)
 
     def export_rest(self) -> dict[str, Any]:
+        self._predecessors = None
         self._rows.settle()
         return {
             "stored": [self.stored.start, self.stored.stop],
@@ -103,6 +103,7 @@ class ReplayBuffer(Buffer):
         }
 
     def restore(self, pieces: Iterable[tuple[range, Mapping[str, Array]]], rest: Mapping[str, Any]) -> None:
+        self._predecessors = None
         start, stop = rest["stored"]
         rows = self._rows = SteadyRows(self.capacity, self._usual_fields)
         oldest, shift = max(start, stop - rows.capacity), rest["shift"]
