@@ -30,7 +30,7 @@ from agents_core.contracts.demonstration import (
 from agents_core.demonstrations.checks import check_demonstration, expected_columns
 from agents_core.demonstrations.fitting import fitted
 from agents_core.demonstrations.writing import written_aside
-from agents_core.hdf5_files import opened_to_write
+from agents_core.hdf5_files import DAMAGE, opened_to_write, plain_dataset, reason_of
 from agents_core.options import NoOptions
 from agents_core.spec import BehaviorSpec
 from agents_core.trajectory import Trajectories
@@ -41,11 +41,7 @@ VERSION = "1"
 _CHUNK_BYTES = 1 << 18
 """About what a chunk holds."""
 _POINTER = b"version https://git-lfs"
-_MAX_RATIO = 1100
-"""Deflate packs no array into less than a 1032nd of its size; a file that claims more is damaged."""
 _SPECS = TypeAdapter(BehaviorSpec)
-_DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, MemoryError, AttributeError)
-"""What h5py raises where a file is damaged."""
 
 
 class Hdf5Demonstrations(DemonstrationFormat):
@@ -62,8 +58,8 @@ class Hdf5Demonstrations(DemonstrationFormat):
                     raise ValueError("it is a Git LFS pointer, not the file; fetch it with `git lfs pull`")
             with h5py.File(path, "r") as file:
                 return _read(file, source)
-        except _DAMAGE as error:
-            raise DemonstrationError(f"{path}: not a readable HDF5 demonstration: {_reason(error)}") from error
+        except DAMAGE as error:
+            raise DemonstrationError(f"{path}: not a readable HDF5 demonstration: {reason_of(error)}") from error
 
     def write(self, target: str, demonstration: Demonstration) -> None:
         check_demonstration(demonstration, target)
@@ -165,13 +161,9 @@ def _shapes(spec: BehaviorSpec) -> Mapping[str, tuple[int, ...]]:
 
 def _load(file: h5py.File, name: str, shape: tuple[int, ...]) -> Array:
     """An array of rows of this shape; what the file claims is checked before any memory is taken."""
-    dataset = file[name]
-    if not isinstance(dataset, h5py.Dataset) or dataset.ndim < 1 or dataset.dtype.kind not in "fiub":
-        raise ValueError(f"/{name} is no array of numbers")
+    dataset = plain_dataset(file, name)
     if dataset.shape[1:] != shape:
         raise ValueError(f"/{name} has rows of shape {list(dataset.shape[1:])}, the behavior spec says {list(shape)}")
-    if dataset.nbytes > dataset.id.get_storage_size() * _MAX_RATIO:
-        raise ValueError(f"/{name} is cut: {dataset.id.get_storage_size()} bytes for an array of {dataset.nbytes}")
     loaded: Array = dataset[:]
     return loaded
 
@@ -197,7 +189,3 @@ def _text(file: h5py.File, name: str) -> str:
         return ""
     text: str = file.attrs[name].rstrip(b"\0").decode(errors="replace")
     return text
-
-
-def _reason(error: BaseException) -> str:
-    return str(error.args[0] if isinstance(error, KeyError) and error.args else error) or type(error).__name__

@@ -8,14 +8,14 @@ transitions come, so that saving again needs only the new ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from agents_core.columns import Array
 from agents_core.replay.agents import NONE
-from agents_core.replay.layout import fields_of
+from agents_core.replay.layout import Field, fields_of
 from agents_core.replay.linked_rows import LinkedRows
 
 Int64s = npt.NDArray[np.int64]
@@ -23,6 +23,11 @@ Int64s = npt.NDArray[np.int64]
 PREDECESSOR = "predecessor"
 END = "end."
 END_NUMBER = "end.number"
+"""Arrays whose name starts with `END` have a row only for the numbers that `END_NUMBER` lists."""
+
+_GROUP_REWARD = {"group_reward": Field((), np.dtype(np.float32))}
+_MAY_LACK = ("action_mask", "memory.actor", *_GROUP_REWARD)
+"""Fields that only some transitions have."""
 
 
 def export_rows(rows: LinkedRows, first: int, last: int, predecessors: Int64s) -> dict[str, Array]:
@@ -60,22 +65,51 @@ def find_predecessors(rows: LinkedRows) -> Int64s:
     return predecessors
 
 
-def check_piece(rows: LinkedRows, piece: Mapping[str, Array]) -> None:
-    """Refuse a piece whose fields are not those of the rows.
+def saved_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """What a piece may hold of transitions with these fields."""
+    fields = {**fields, **_GROUP_REWARD}
+    number = Field((), np.dtype(np.int64))
+    ends = {f"{END}{name}": field for name, field in fields.items() if field.follower}
+    return {**fields, **ends, PREDECESSOR: number, END_NUMBER: number}
+
+
+def check_fields(found: Mapping[str, Field], wanted: Mapping[str, Field], needed: Collection[str]) -> None:
+    """Compare what was saved with what is to be.
+
+    Args:
+        found: Fields that were saved.
+        wanted: Fields as they are here.
+        needed: Names of those that must have been saved.
 
     Raises:
-        ValueError: The message names the fields with what they are in the piece and here.
+        ValueError: The message names the fields that differ, as they were saved and as they are here.
     """
-    found = fields_of(piece, filter(_is_field, piece))
-    wanted = rows.store.fields
-    names = sorted({*found, *(name for name in wanted if name.startswith("obs."))})
     differences = [
         f"{name}: saved {found.get(name, 'nothing')}, here {wanted.get(name, 'nothing')}"
-        for name in names
-        if str(found.get(name)) != str(wanted.get(name)) and (name in wanted or name.startswith("obs."))
+        for name in sorted({*found, *needed})
+        if str(found.get(name)) != str(wanted.get(name))
     ]
     if differences:
         raise ValueError("; ".join(differences))
+
+
+def check_piece(rows: LinkedRows, piece: Mapping[str, Array]) -> None:
+    """Refuse a piece that these rows would not have exported.
+
+    Raises:
+        ValueError: It has other fields, arrays of different lengths, or numbers that are not finite.
+    """
+    fields = {name: field for name, field in rows.store.fields.items() if name != "successor"}
+    wanted = saved_fields(fields)
+    needed = [name for name, field in fields.items() if field.size and name not in _MAY_LACK]
+    ends = [f"{END}{name}" for name, field in fields.items() if field.follower and field.size and name in piece]
+    check_fields(fields_of(piece, piece), wanted, [*needed, *ends, PREDECESSOR, END_NUMBER])
+    count, end_count = len(piece[PREDECESSOR]), len(piece[END_NUMBER])
+    for name, array in piece.items():
+        if len(array) != (end_count if name.startswith(END) else count):
+            raise ValueError(f"{name} has {len(array)} rows for {count} transitions with {end_count} ends")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"{name} holds a number that is not finite")
 
 
 def import_rows(rows: LinkedRows, piece: Mapping[str, Array], oldest: int) -> None:
@@ -85,6 +119,9 @@ def import_rows(rows: LinkedRows, piece: Mapping[str, Array], oldest: int) -> No
         rows: Where to; it must not wrap over transitions from `oldest` on.
         piece: What to append, its numbers made to fit.
         oldest: Number of the oldest transition that is kept.
+
+    Raises:
+        ValueError: A transition follows one that does not come before it.
     """
     rows.admit(filter(_is_field, piece), piece)
     count = len(piece[PREDECESSOR])
@@ -95,6 +132,8 @@ def import_rows(rows: LinkedRows, piece: Mapping[str, Array], oldest: int) -> No
     rows.successor[places] = NONE
 
     before = piece[PREDECESSOR]
+    if (before >= numbers).any():
+        raise ValueError(f"{PREDECESSOR} names a transition that does not come before")
     follows = before >= oldest
     before_places = rows.rows_of(before[follows])
     waiting = rows.successor[before_places]

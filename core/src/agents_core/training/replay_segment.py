@@ -19,7 +19,7 @@ import numpy as np
 
 from agents_core.columns import Array
 from agents_core.contracts.buffer import Buffer
-from agents_core.hdf5_files import opened_to_write
+from agents_core.hdf5_files import DAMAGE, opened_to_write, plain_dataset, reason_of
 from agents_core.spec import BehaviorSpec
 from agents_core.training.durable import rename, sync_directory
 from agents_core.training.saved_replay import Segment
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     import h5py
 
 FORMAT = "agents replay 1"
-END = "end."
-END_NUMBER = "end.number"
-"""Arrays whose name starts with `END` have a row only for the numbers that `END_NUMBER` lists."""
-
-DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, AttributeError)
-"""What h5py raises where a file is damaged."""
 
 _PIECE = 4096
 """Transitions that are written and read at once."""
@@ -65,7 +59,7 @@ def write_segment(path: Path, buffer: Buffer, numbers: range, compression: str) 
 
 
 def check_segment(path: Path, segment: Segment, spec: BehaviorSpec) -> None:
-    """Refuse a file that is not what was saved.
+    """Refuse a file that is not what was saved, or that nobody could have saved.
 
     Raises:
         DamagedFileError: It is missing or damaged, or belongs to agents that see or do something else.
@@ -74,32 +68,34 @@ def check_segment(path: Path, segment: Segment, spec: BehaviorSpec) -> None:
 
     try:
         with h5py.File(path, "r", locking=False) as file:
-            _check_spec(file, spec)
+            _check_attributes(file, segment)
+            _check_arrays(file, segment)
+            _check_spec(file, segment, spec)
+            _check_ends(file, segment)
         found = _measure(path)
     except FileNotFoundError as error:
         raise DamagedFileError(f"{path}: is missing") from error
     except DAMAGE as error:
-        raise DamagedFileError(f"{path}: {error}") from error
+        raise DamagedFileError(f"{path}: {reason_of(error)}") from error
     if found != (segment.size, segment.checksum):
         raise DamagedFileError(f"{path}: is damaged: its content does not fit the checksum in the checkpoint")
 
 
 def read_segment(path: Path, segment: Segment) -> Iterator[tuple[range, Mapping[str, Array]]]:
-    """The pieces of a file that was found whole."""
+    """The pieces of a file that `check_segment` found whole."""
     import h5py
 
+    from agents_core.replay.saved_rows import END
+
     with h5py.File(path, "r", locking=False) as file:
-        empty = {
-            name: np.empty((segment.last - segment.first, *shape), dtype)
-            for name, (dtype, shape) in json.loads(file.attrs["empty"]).items()
-        }
-        ends = file[END_NUMBER][:] if END_NUMBER in file else np.empty(0, np.int64)
+        arrays = _arrays(file, segment)
+        ends = _end_numbers(file)
         for first in range(segment.first, segment.last, _PIECE):
             last = min(first + _PIECE, segment.last)
             rows = slice(first - segment.first, last - segment.first)
             end_rows = slice(*np.searchsorted(ends, (first, last)))
-            piece = {name: file[name][end_rows if name.startswith(END) else rows] for name in file}
-            yield range(first, last), {**piece, **{name: array[rows] for name, array in empty.items()}}
+            piece = {name: array[end_rows if name.startswith(END) else rows] for name, array in arrays.items()}
+            yield range(first, last), piece
 
 
 def _append(file: h5py.File, name: str, array: Array, compression: str) -> None:
@@ -121,27 +117,70 @@ def _append(file: h5py.File, name: str, array: Array, compression: str) -> None:
     dataset[rows:] = array
 
 
-def _check_spec(file: h5py.File, spec: BehaviorSpec) -> None:
+def _check_attributes(file: h5py.File, segment: Segment) -> None:
+    """Compare what the file says of itself with what the checkpoint says of it."""
+    for name, wanted in {"format": FORMAT, "first": segment.first, "last": segment.last}.items():
+        found = file.attrs.get(name, "nothing")
+        if str(found) != str(wanted):
+            raise ValueError(f"its attribute {name!r} is {str(found)[:100]!r}, it must be {str(wanted)!r}")
+
+
+def _check_arrays(file: h5py.File, segment: Segment) -> None:
+    """Refuse what is no plain array with a row for each transition, or for each end."""
+    from agents_core.replay.saved_rows import END, END_NUMBER
+
+    count = segment.last - segment.first
+    end_count = plain_dataset(file, END_NUMBER).shape[0] if END_NUMBER in file else 0
+    for name in file:
+        rows, wanted = plain_dataset(file, name).shape[0], end_count if name.startswith(END) else count
+        if rows != wanted:
+            raise ValueError(f"/{name} has {rows} rows, {wanted} belong to {count} transitions with {end_count} ends")
+
+
+def _check_spec(file: h5py.File, segment: Segment, spec: BehaviorSpec) -> None:
     """Compare what the file's agents saw and did with what those of the run do."""
-    wanted = {
-        f"obs.{i}": f"{observation.numpy_dtype}{list(observation.shape)}"
-        for i, observation in enumerate(spec.observations)
-        if observation.size
-    }
-    if spec.action.continuous_size:
-        wanted["action.continuous"] = f"float32[{spec.action.continuous_size}]"
-    if spec.action.discrete_branches:
-        wanted["action.discrete"] = f"int64[{len(spec.action.discrete_branches)}]"
-    found = {
-        name: f"{file[name].dtype}{list(file[name].shape[1:])}" for name in file if name.startswith(("obs.", "action."))
-    }
-    differences = [
-        f"{name}: saved {found.get(name, 'nothing')}, here {wanted.get(name, 'nothing')}"
-        for name in sorted(found.keys() | wanted.keys())
-        if found.get(name) != wanted.get(name)
-    ]
-    if differences:
-        raise ValueError(f"holds transitions of agents that see or do something else: {'; '.join(differences)}")
+    from agents_core.replay.layout import fields_of, usual_fields
+    from agents_core.replay.saved_rows import check_fields, saved_fields
+
+    arrays = _arrays(file, segment)
+    found = fields_of(arrays, arrays)
+    memory_size = math.prod(found["memory.actor"].shape) if "memory.actor" in found else 0
+    wanted = saved_fields(usual_fields(spec, memory_size))
+    seen_or_done = ("obs.", "action.")
+    needed = [name for name, field in wanted.items() if name.startswith(seen_or_done) and field.size]
+    # A buffer may have fields of its own, of which it knows itself what they must be.
+    known = {name: field for name, field in found.items() if name in wanted or name.startswith(seen_or_done)}
+    try:
+        check_fields(known, wanted, needed)
+    except ValueError as error:
+        raise ValueError(f"holds transitions unlike those of this run: {error}") from None
+
+
+def _check_ends(file: h5py.File, segment: Segment) -> None:
+    ends = _end_numbers(file)
+    if len(ends) and not (ends[0] >= segment.first and ends[-1] < segment.last and (np.diff(ends) > 0).all()):
+        raise ValueError(f"its ends are not transitions {segment.first} to {segment.last - 1} in their order")
+
+
+def _end_numbers(file: h5py.File) -> Array:
+    """Numbers of the transitions that `end.<field>` belong to; none where a buffer has no such fields."""
+    from agents_core.replay.saved_rows import END_NUMBER
+
+    ends: Array = file[END_NUMBER][:] if END_NUMBER in file else np.empty(0, np.int64)
+    return ends
+
+
+def _arrays(file: h5py.File, segment: Segment) -> dict[str, Any]:
+    """What the file holds, by name; fields without numbers as arrays, the others as datasets."""
+    from agents_core.replay.saved_rows import END
+
+    count, end_count = segment.last - segment.first, len(_end_numbers(file))
+    arrays = {name: file[name] for name in file}
+    for name, (dtype, shape) in json.loads(file.attrs["empty"]).items():
+        if math.prod(shape) or np.dtype(dtype).kind not in "fiub":
+            raise ValueError(f"its attribute 'empty' lists {name!r} of {dtype} {shape}, which is not without numbers")
+        arrays[name] = np.empty((end_count if name.startswith(END) else count, *shape), dtype)
+    return arrays
 
 
 def _measure(path: Path, *, flush: bool = False) -> tuple[int, int]:

@@ -14,10 +14,11 @@ from pathlib import Path
 from agents_core.columns import Array
 from agents_core.contracts.buffer import Buffer
 from agents_core.errors import UserError
+from agents_core.hdf5_files import DAMAGE, reason_of
 from agents_core.spec import BehaviorSpec
 from agents_core.training.checkpoint_files import folder_name
 from agents_core.training.durable import make_folder
-from agents_core.training.replay_segment import DAMAGE, check_segment, read_segment, write_segment
+from agents_core.training.replay_segment import check_segment, read_segment, write_segment
 from agents_core.training.saved_replay import SavedReplay, Segment
 from agents_core.training.state_files import DamagedFileError
 
@@ -86,6 +87,7 @@ class ReplayFolder:
         self._folder = directory / folder_name(behavior)
         self._behavior = behavior
         self._saved: Sequence[Segment] = ()
+        self._reading = self._folder  # What a refusal names.
 
     def write(self, buffer: Buffer) -> SavedReplay:
         """Write what is new in the buffer since the last save that counts."""
@@ -110,17 +112,16 @@ class ReplayFolder:
         Raises:
             UserError: A file is missing or damaged, or does not fit; the message says how to go on without.
         """
-        reading = self._folder
         try:
             for segment in saved.segments:
-                reading = self._folder / segment.name
-                check_segment(reading, segment, spec)
-            reading = self._folder
+                self._reading = self._folder / segment.name
+                check_segment(self._reading, segment, spec)
+            self._reading = self._folder
             buffer.restore(self._pieces(saved.segments), saved.rest)
         except DamagedFileError as error:
             raise self._refusal(str(error)) from error
         except DAMAGE as error:
-            raise self._refusal(f"{reading}: cannot be taken over: {error}") from error
+            raise self._refusal(f"{self._reading}: cannot be taken over: {reason_of(error)}") from error
         self._saved = saved.segments
 
     def keep_only(self, names: Collection[str]) -> None:
@@ -136,7 +137,9 @@ class ReplayFolder:
 
     def _pieces(self, segments: Sequence[Segment]) -> Iterator[tuple[range, Mapping[str, Array]]]:
         for segment in segments:
-            yield from read_segment(self._folder / segment.name, segment)
+            self._reading = self._folder / segment.name
+            yield from read_segment(self._reading, segment)
+        self._reading = self._folder
 
     def _numbers(self) -> Iterator[int]:
         return (int(path.stem) for path in self._folder.glob("*.h5") if path.stem.isdecimal())
