@@ -91,5 +91,6 @@ def plain_dataset(file: h5py.File, name: str) -> h5py.Dataset:
 
 
 def reason_of(error: BaseException) -> str:
-    """What an exception of `DAMAGE` says."""
-    return str(error.args[0] if isinstance(error, KeyError) and error.args else error) or type(error).__name__
+    """What an exception of `DAMAGE` says, on one line."""
+    said = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
+    return " ".join(said.split()) or type(error).__name__

@@ -5,7 +5,6 @@ They are read chunk by chunk, so that each is unpacked once, and what is made of
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,17 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from agents_core.columns import Array
 from agents_core.demonstrations import DemonstrationError
+from agents_core.hdf5_files import DAMAGE, plain_dataset, reason_of
 
 Bools = npt.NDArray[np.bool_]
 Place = tuple[slice, ...]
 
 REWARD = "environment_rewards"
-DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, MemoryError, AttributeError)
-"""What h5py raises where a file is damaged."""
-
-_MAX_RATIO = 1100
-"""Deflate packs no array into less than a 1032nd of its size; a file that claims more is damaged."""
-_SMALL_BYTES = 1 << 24
 
 
 class Datasets:
@@ -124,21 +118,13 @@ class Datasets:
         """A dataset; what it claims is checked before any memory is taken."""
         if name not in self._file:
             raise self.error(f"a replay buffer of ML-Agents without {name!r}; there are {', '.join(self._file)}")
-        dataset = self._file[name]
-        if not isinstance(dataset, h5py.Dataset) or dataset.ndim < 1 or dataset.dtype.kind not in "fiub":
-            raise self.error(f"{name} is no array of numbers")
+        try:
+            dataset = plain_dataset(self._file, name)
+        except ValueError as error:
+            raise self.error(str(error)) from error
         if shape is not None and dataset.shape[1:] != shape:
             raise self.error(f"{name} has rows of shape {list(dataset.shape[1:])}, expected {list(shape)}")
-        stored = dataset.id.get_storage_size()
-        chunk_bytes = dataset.dtype.itemsize * math.prod(dataset.chunks or (0,))
-        if dataset.nbytes > stored * _MAX_RATIO or chunk_bytes > max(_SMALL_BYTES, dataset.nbytes):
-            raise self.error(f"{name} is cut: {stored} bytes for an array of {dataset.nbytes}")
         if name != "done" and len(dataset) != self.rows:
             raise self.error(f"{name} has {len(dataset)} rows, done has {self.rows}")
         return dataset
 
-
-def reason_of(error: BaseException) -> str:
-    """What an exception of h5py says, on one line."""
-    said = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
-    return " ".join(said.split()) or type(error).__name__

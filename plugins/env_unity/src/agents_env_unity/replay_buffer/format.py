@@ -11,9 +11,10 @@ from agents_core.demonstrations import (
     DemonstrationFormat,
     DemonstrationFormatContext,
 )
+from agents_core.hdf5_files import DAMAGE, reason_of
 
 from agents_env_unity.config import ReplayBufferConfig
-from agents_env_unity.replay_buffer.datasets import DAMAGE, REWARD, Datasets, reason_of
+from agents_env_unity.replay_buffer.datasets import REWARD, Datasets
 from agents_env_unity.replay_buffer.transitions import read_transitions
 
 _TYPICAL = (REWARD, "obs:0", "next_obs:0")
