@@ -186,25 +186,19 @@ class LinkedRows:
             self._owned_from = self.total if stop == noted else max(oldest, stop)
 
     def _completed(self, fields: Mapping[str, Array], count: int) -> Mapping[str, Array]:
-        """The fields, with those that only other transitions have; room is made for new ones."""
-        self.admit((name for name in fields if not name.startswith("next_") and name not in NOT_KEPT), fields)
-        missing = [name for name in self.names if name not in fields]
-        self._field_count = NONE if missing or not self._have_own_dtype(fields) else len(fields)
-        completed = dict(fields)
-        for name in missing:
-            field = self.store.fields[name]
-            completed[name] = np.full((count, *field.shape), field.absent, field.dtype)
-            if field.follower:
-                completed[field.follower] = completed[name]
-        return completed
+        """The fields in the dtypes of their rows, with those that only other transitions have.
 
-    def _have_own_dtype(self, fields: Mapping[str, Array]) -> bool:
-        wanted = {name: self.store.fields[name] for name in self.names}
-        return all(
-            fields[given].dtype == field.dtype
-            for name, field in wanted.items()
-            for given in ((name, field.follower) if field.follower else (name,))
-        )
+        Room is made for new ones.
+        """
+        self.admit((name for name in fields if not name.startswith("next_") and name not in NOT_KEPT), fields)
+        self._field_count = len(fields) if all(name in fields for name in self.names) else NONE
+        completed = dict(fields)
+        for name in self.names:
+            field = self.store.fields[name]
+            absent = None if name in fields else np.full((count, *field.shape), field.absent, field.dtype)
+            for given in filter(None, (name, field.follower)):
+                completed[given] = fields[given].astype(field.dtype, copy=False) if absent is None else absent
+        return completed
 
     def admit(self, names: Iterable[str], fields: Mapping[str, Array]) -> None:
         """Make room for fields that no transition had before; those that are here did without."""

@@ -65,11 +65,10 @@ class SteadyRows(LinkedRows):
                 ):
                     total, size = self.total, steady.size
                     if total < self._smooth_until:
-                        first = total % self.ring
-                        self._writer.write(fields, first, first + size, size)
-                        self.total = total + size
-                        return
-                    if self._add_at_a_bound(fields, steady):
+                        if self._writer.write(fields, total % self.ring, size):
+                            self.total = total + size
+                            return
+                    elif self._add_at_a_bound(fields, steady):
                         return
                 elif self._add_with_ends(fields, steady):
                     return
@@ -77,7 +76,8 @@ class SteadyRows(LinkedRows):
                 self._field_count = NONE
         super().add(fields)
         if self._is_steady:
-            self._start_steadily(fields)
+            self._is_steady = False
+            self._expect(len(fields["agent_id"]))
 
     @property
     def _noted(self) -> int:
@@ -89,21 +89,14 @@ class SteadyRows(LinkedRows):
         self._is_steady = count == agents and count <= room
         return ahead + np.arange(count) if self._is_steady else None
 
-    def _start_steadily(self, fields: Mapping[str, Array]) -> None:
-        """The transitions just added are of agents of which one is likely to hear more."""
-        self._is_steady = False
-        ended = fields["terminated"] | fields["truncated"]
-        count, is_ended = len(ended), bool(ended.any())
+    def _expect(self, count: int) -> None:
+        """The `count` transitions just added are of agents of which one is likely to hear more."""
         first = (self.total - count) % self.ring
-        self._steady = _Steady(
-            size=count,
-            agents=fields["agent_id"].tobytes(),
-            episodes=b"" if is_ended else fields["episode_id"].tobytes(),
-            nobody=bytes(count),
-            who=self._who[first : first + count].copy(),
-            begins=ended if is_ended else None,
-            noted=self.total,
-        )
+        who = self._who[first : first + count].copy()
+        ended = self._ended[first : first + count]
+        begins = ended[:, 0] | ended[:, 1] if ended.any() else None
+        agents, episodes = who[:, 0].tobytes(), who[:, 1].tobytes() if begins is None else b""
+        self._steady = _Steady(count, agents, episodes, bytes(count), who, begins, self.total)
         self._find_bound(self._steady)
 
     def note(self) -> None:
@@ -112,9 +105,9 @@ class SteadyRows(LinkedRows):
         if steady is None or steady.noted == self.total:
             return
         first, count = steady.noted % self.ring, self.total - steady.noted
-        ahead = (first + steady.size) % self.ring
+        ahead = first + steady.size
         rows = slice(first, first + count)
-        self._writer.flush(first, ahead)
+        self._writer.flush(first, steady.size)
         noted = np.empty((count // steady.size, steady.size, 3), np.int64)
         noted[:, :, 0] = np.arange(ahead, ahead + count).reshape(-1, steady.size)
         noted[:, :, 1:] = steady.who
@@ -131,17 +124,15 @@ class SteadyRows(LinkedRows):
         self._smooth_until = min(until_wrap, until_note, until_owned) + 1
 
     def _add_at_a_bound(self, fields: Mapping[str, Array], steady: _Steady) -> bool:
-        """As `add` does it for most, at the end of the ring or where something is to be noted or freed.
+        """As `add` does it for most, near the end of the ring or where something is to be noted or freed.
 
         Returns:
-            Whether it could be; False = the rows ahead would wrap around.
+            Whether it could be; False = the rows ahead would wrap around, or a dtype is another one.
         """
         self.note()  # What is put off lies in one piece.
         first = self.total % self.ring
-        ahead = (first + steady.size) % self.ring
-        if ahead + steady.size > self.ring:
+        if first + 2 * steady.size > self.ring or not self._writer.write(fields, first, steady.size):
             return False
-        self._writer.write(fields, first, ahead, steady.size)
         self.total += steady.size
         self.note()
         self._free_before(self.total - self.capacity)
@@ -175,7 +166,7 @@ class SteadyRows(LinkedRows):
         """
         first = self.total % self.ring
         ahead = (first + steady.size) % self.ring
-        if ahead + steady.size > self.ring:
+        if ahead + steady.size > self.ring or len(fields["agent_id"]) != steady.size:
             return False
         goes_on = fields["episode_id"] == steady.who[:, 1]
         if not (goes_on if steady.begins is None else goes_on | steady.begins).all():
@@ -194,11 +185,7 @@ class SteadyRows(LinkedRows):
             self._owned_from = min(self._owned_from, self.total)
             self._successor[first + ends] = self._put_beyond(fields, ends)
         self.total += steady.size
-        steady.noted = self.total
-        steady.who = self._who[first:stop].copy()
-        steady.begins = ended if len(ends) else None
-        steady.episodes = b"" if len(ends) else fields["episode_id"].tobytes()
-        self._find_bound(steady)
+        self._expect(steady.size)
         return True
 
     def _list_writes(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +12,7 @@ from agents_core.replay.layout import RowStore
 
 
 class FieldWriter:
-    """Writes fields of transitions to rows, and what is seen next to the rows ahead.
+    """Writes fields of transitions to rows, and what is seen next to the rows right after these.
 
     A single transition is one piece of memory, which is written at once. Several ones are put aside as bytes, which is
     several times faster than writing to slices of arrays, and written together by `flush`.
@@ -20,60 +20,63 @@ class FieldWriter:
     Args:
         store: Where to.
         own: Fields of the transition itself.
-        followers: Fields of the next row: what they are called there, and here.
+        followers: Fields of the next row: what they are called here, and there.
     """
 
-    def __init__(self, store: RowStore, own: Sequence[str], followers: Mapping[str, str]) -> None:
-        own = [name for name in own if store.fields[name].size]
-        ahead = {follower: name for name, follower in followers.items() if store.fields[name].size}
-        self._own = [(name, store.columns[name]) for name in own]
-        self._ahead = [(follower, store.columns[name]) for follower, name in ahead.items()]
-        places = {name: store.bytes_of(name) for name in (*own, *ahead.values())}
-        self._is_small = None not in places.values()
-        self._stages: list[list[bytes]] = [[] for _ in (*own, *ahead)]
-        self._stage = [(name, stage.append) for name, stage in zip((*own, *ahead), self._stages, strict=True)]
-        self._staged = 0
+    def __init__(self, store: RowStore, own: Iterable[str], followers: Mapping[str, str]) -> None:
+        own, ahead = _in_order(store, own), _in_order(store, followers)
+        given = {**{name: name for name in own}, **{followers[name]: name for name in ahead}}
+        self._given = [(name, store.columns[here].dtype) for name, here in given.items()]
+        self._own = [store.columns[name] for name in own]
+        self._ahead = [store.columns[name] for name in ahead]
+        self._staged: list[list[bytes]] = []
         self._memory: memoryview | None = None
-        here = sorted((place.start, place.stop, name) for name in own if (place := places[name]))
-        after = sorted((place.start, place.stop, name) for name in ahead.values() if (place := places[name]))
-        stride = store.row_bytes
-        pieces = [*here, *((start + stride, stop + stride, name) for start, stop, name in after)]
+        self._stride = stride = store.row_bytes
+        here = [(place.start, place.stop) for name in own if (place := store.bytes_of(name))]
+        after = [(place.start + stride, place.stop + stride) for name in ahead if (place := store.bytes_of(name))]
+        pieces = here + after
+        self._is_small = len(pieces) == len(given)
         if pieces and self._is_small and all(one[1] == other[0] for one, other in pairwise(pieces)):
-            followed = {name: follower for follower, name in ahead.items()}
-            self._given = [*(name for _, _, name in here), *(followed[name] for _, _, name in after)]
-            self._memory, self._stride = store.memory, stride
-            self._start, self._length = pieces[0][0], pieces[-1][1] - pieces[0][0]
+            self._memory, self._length = store.memory[pieces[0][0] :], pieces[-1][1] - pieces[0][0]
 
-    def write(self, fields: Mapping[str, Array], first: int, ahead: int, count: int) -> None:
-        """Write transitions to the rows from `first` on, and what they saw next to those from `ahead` on, or later.
+    def write(self, fields: Mapping[str, Array], first: int, count: int) -> bool:
+        """Write `count` transitions to the rows from `first` on, and what they saw next to those after, or later.
+
+        Returns:
+            Whether it could be; False = a field has another dtype than its rows.
 
         Raises:
             KeyError: A field is missing.
             ValueError: A field has another shape.
         """
-        if count == 1 and ahead == first + 1 and self._memory is not None:
-            data = b""
-            for name in self._given:
-                data += fields[name].tobytes()
-            place = first * self._stride + self._start
-            self._memory[place : place + self._length] = data
-        elif count > 1 and self._is_small:
-            for name, put_aside in self._stage:
-                put_aside(fields[name].tobytes())
-            self._staged += 1
+        if not self._is_small:
+            for (name, _), (column, start) in zip(self._given, self._targets(first, count), strict=True):
+                column[start : start + count] = fields[name]
+            return True
+        data = []
+        for name, dtype in self._given:
+            array = fields[name]
+            if array.dtype is not dtype and array.dtype != dtype:  # The former is fast and nearly always enough.
+                return False
+            data.append(array.tobytes())
+        if count == 1 and self._memory is not None:
+            place = first * self._stride
+            self._memory[place : place + self._length] = b"".join(data)
         else:
-            for name, column in self._own:
-                column[first : first + count] = fields[name]
-            for name, column in self._ahead:
-                column[ahead : ahead + count] = fields[name]
+            self._staged.append(data)
+        return True
 
-    def flush(self, first: int, ahead: int) -> None:
-        """Write what was put aside; the rows from `first` and from `ahead` on do not wrap around."""
-        if not self._staged:
-            return
-        targets = [*((column, first) for _, column in self._own), *((column, ahead) for _, column in self._ahead)]
-        for stage, (column, start) in zip(self._stages, targets, strict=True):
-            values = np.frombuffer(b"".join(stage[: self._staged]), column.dtype).reshape(-1, *column.shape[1:])
+    def flush(self, first: int, count: int) -> None:
+        """Write what was put aside, `count` transitions at a time, to the rows from `first` on."""
+        for parts, (column, start) in zip(zip(*self._staged, strict=True), self._targets(first, count), strict=False):
+            values = np.frombuffer(b"".join(parts), column.dtype).reshape(-1, *column.shape[1:])
             column[start : start + len(values)] = values
-            stage.clear()
-        self._staged = 0
+        self._staged.clear()
+
+    def _targets(self, first: int, count: int) -> list[tuple[Array, int]]:
+        return [*((column, first) for column in self._own), *((column, first + count) for column in self._ahead)]
+
+
+def _in_order(store: RowStore, names: Iterable[str]) -> list[str]:
+    """Names of the fields that are not empty, as they lie in memory."""
+    return sorted((name for name in names if store.fields[name].size), key=lambda name: store.bytes_of(name) or (0, 0))
