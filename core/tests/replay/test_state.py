@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from agents_core.replay.steady_rows import SteadyRows
 from replay_model import SMALL_SPEC, World, columns, make_buffer
 
 
@@ -27,6 +28,17 @@ def test_buffer_that_takes_over_another_forgets_what_it_said_before(said):
     assert state["rows"]["predecessor"][:6].tolist() == [-1, -1, 0, 1, 2, 3]
     buffer.load_state_dict(state)
     assert buffer.state_dict()["rows"]["predecessor"].tolist() == state["rows"]["predecessor"].tolist()
+
+
+@pytest.mark.parametrize("sequences", [False, True])
+def test_what_was_put_off_is_written_down_once_per_minibatch(sequences, monkeypatch):
+    buffer, calls = filled(40, [0]), []
+    note = SteadyRows.note
+    monkeypatch.setattr(SteadyRows, "note", lambda rows: calls.append(rows) or note(rows))
+    rng = np.random.default_rng(0)
+    batch = buffer.sample_sequences(4, 3, rng) if sequences else buffer.sample(4, rng)
+    assert len(calls) == 1
+    assert (batch["episode_id"] == 0).all()
 
 
 def test_saving_takes_no_memory_that_stays():

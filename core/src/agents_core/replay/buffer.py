@@ -51,6 +51,7 @@ class ReplayBuffer(Buffer):
         self._rows.add(transitions.fields)
 
     def sample(self, batch_size: int, generator: np.random.Generator) -> Batch:
+        self._rows.note()
         rows, weight = self._draw(batch_size, generator)
         return self._batch(rows, weight)
 
@@ -73,7 +74,6 @@ class ReplayBuffer(Buffer):
         return rows.rows_of(generator.integers(rows.total - len(rows), rows.total, count)), None
 
     def _batch(self, rows: Int64s, weight: Float32s | None, is_valid: npt.NDArray[np.bool_] | None = None) -> Batch:
-        self._rows.note()
         linked, device = self._rows, self._device
         fields: dict[str, Any] = linked.store.gather(rows, "successor", linked.names, device)
         fields["row"] = torch.from_numpy(rows).to(device)
