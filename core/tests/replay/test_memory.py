@@ -9,9 +9,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from agents_core.errors import UserError
 from agents_core.replay import free_memory
 from agents_core.replay.layout import usual_fields
+from agents_core.replay.linked_rows import most_bytes
 from agents_core.replay.steady_rows import SteadyRows
 from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from replay_model import SMALL_SPEC, SPEC, World, columns, contents, make_buffer
@@ -22,19 +22,20 @@ FEW_IMAGES = 40 * IMAGE
 """What a test may take besides, such as for the transitions that it adds."""
 
 
-def most_memory(spec, buffer_size):
-    """What a buffer says it may need, in bytes."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(free_memory, "free_memory", lambda: 0)
-        with pytest.raises(UserError, match="need up to") as refused:
-            make_buffer(buffer_size, spec)
-    return int(str(refused.value).split(" bytes)")[0].split("(")[1])
+def test_less_memory_than_short_episodes_may_take_is_warned_of(monkeypatch, caplog):
+    most = most_bytes(400, usual_fields(IMAGES, 0).values())
+    monkeypatch.setattr(free_memory, "free_memory", lambda: most)
+    make_buffer(400, IMAGES)
+    assert not caplog.records
+    monkeypatch.setattr(free_memory, "free_memory", lambda: most - 1)
+    make_buffer(400, IMAGES)
+    assert "400 transitions need 5.7 MB of memory, up to 8.5 MB where episodes are short" in caplog.text
 
 
 @pytest.mark.parametrize("at_once", [1, 5])
 def test_no_episodes_take_more_memory_than_was_compared_with_what_is_free(at_once):
     size = 400
-    most = most_memory(IMAGES, size)
+    most = most_bytes(size, usual_fields(IMAGES, 0).values())
     world = World(IMAGES, masked=False)
     tracemalloc.start()
     try:

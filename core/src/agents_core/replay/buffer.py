@@ -14,7 +14,7 @@ from agents_core.contracts.buffer import Buffer, BufferContext
 from agents_core.replay.config import ReplayConfig
 from agents_core.replay.free_memory import check_memory
 from agents_core.replay.layout import usual_fields
-from agents_core.replay.linked_rows import most_bytes
+from agents_core.replay.linked_rows import least_bytes, most_bytes
 from agents_core.replay.saved_rows import check_piece, export_rows, find_predecessors, import_rows, shifted, trimmed
 from agents_core.replay.steady_rows import SteadyRows
 
@@ -35,7 +35,8 @@ class ReplayBuffer(Buffer):
     def __init__(self, context: BufferContext[ConfigT]) -> None:
         capacity = self.capacity = context.config.buffer_size
         fields = usual_fields(context.spec, context.memory_size)
-        check_memory(context.behavior, capacity, lambda size: most_bytes(size, fields.values()))
+        most = most_bytes(capacity, fields.values())
+        check_memory(context.behavior, capacity, lambda size: least_bytes(size, fields.values()), most)
         self.is_saved = context.config.save_replay_buffer
         self.compression = context.config.compression
         self._device = context.device

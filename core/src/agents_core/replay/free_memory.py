@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from agents_core.errors import UserError
+
+_log = logging.getLogger(__name__)
 
 _MEMINFO = Path("/proc/meminfo")
 _CGROUP = Path("/sys/fs/cgroup")
@@ -54,28 +57,39 @@ def _free_on_windows() -> int | None:
     return int(status.free)
 
 
-def check_memory(behavior: str, buffer_size: int, bytes_of: Callable[[int], int]) -> None:
-    """Refuse a buffer that does not fit into memory.
+def check_memory(behavior: str, buffer_size: int, bytes_of: Callable[[int], int], most: int) -> None:
+    """Refuse a buffer that does not fit into memory; warn of one that may come not to.
 
     Args:
         behavior: Whose buffer, for the message.
         buffer_size: Transitions that it keeps.
-        bytes_of: Memory that a buffer of some size may come to take.
+        bytes_of: Memory that a buffer of some size takes at least, once it is full.
+        most: Memory that this one takes where every episode is a single step.
 
     Raises:
-        UserError: It may take more than what is free.
+        UserError: It takes more than what is free.
     """
     free = free_memory()
     needed = bytes_of(buffer_size)
-    if free is None or needed <= free:
+    if free is None or most <= free:
+        return
+    place = f"behaviors.{behavior}.trainer.buffer.buffer_size"
+    if needed <= free:
+        _log.warning(
+            "%s: %d transitions need %s of memory, up to %s where episodes are short, and %s are free",
+            place,
+            buffer_size,
+            written_bytes(needed),
+            written_bytes(most),
+            written_bytes(free),
+        )
         return
     fits, too_many = 0, buffer_size
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
         fits, too_many = (middle, too_many) if bytes_of(middle) <= free else (fits, middle)
     raise UserError(
-        f"behaviors.{behavior}.trainer.buffer.buffer_size: {buffer_size} transitions need up to "
-        f"{written_bytes(needed)} ({needed} bytes) of memory, all ends of episodes included, and "
+        f"{place}: {buffer_size} transitions need {written_bytes(needed)} ({needed} bytes) of memory and "
         f"{written_bytes(free)} ({free} bytes) are free; at most {fits} would fit. Set a smaller buffer_size."
     )
 

@@ -233,6 +233,11 @@ def ring_size(capacity: int) -> int:
     return capacity + min(capacity, AHEAD)
 
 
+def least_bytes(capacity: int, fields: Iterable[Field]) -> int:
+    """Memory that full rows take, without those for ends of episodes."""
+    return ring_size(capacity) * bytes_per_row(fields)
+
+
 def most_bytes(capacity: int, fields: Iterable[Field]) -> int:
     """Memory that rows may come to take: at worst each transition is an episode, with a row beyond the ring."""
     return (ring_size(capacity) + capacity) * bytes_per_row(fields) + 8 * capacity  # The latter for `FreeRows`.
