@@ -25,17 +25,16 @@ class FieldWriter:
 
     def __init__(self, store: RowStore, own: Iterable[str], followers: Mapping[str, str]) -> None:
         own, ahead = _in_order(store, own), _in_order(store, followers)
-        given = {**{name: name for name in own}, **{followers[name]: name for name in ahead}}
-        self._given = [(name, store.columns[here].dtype) for name, here in given.items()]
-        self._own = [store.columns[name] for name in own]
-        self._ahead = [store.columns[name] for name in ahead]
+        self._own = [(name, store.columns[name]) for name in own]
+        self._ahead = [(followers[name], store.columns[name]) for name in ahead]
+        self._dtypes = [(name, column.dtype) for name, column in (*self._own, *self._ahead)]
         self._staged: list[list[bytes]] = []
         self._memory: memoryview | None = None
         self._stride = stride = store.row_bytes
         here = [(place.start, place.stop) for name in own if (place := store.bytes_of(name))]
         after = [(place.start + stride, place.stop + stride) for name in ahead if (place := store.bytes_of(name))]
         pieces = here + after
-        self._is_small = len(pieces) == len(given)
+        self._is_small = len(pieces) == len(self._dtypes)
         if pieces and self._is_small and all(one[1] == other[0] for one, other in pairwise(pieces)):
             self._memory, self._length = store.memory[pieces[0][0] :], pieces[-1][1] - pieces[0][0]
 
@@ -50,11 +49,14 @@ class FieldWriter:
             ValueError: A field has another shape.
         """
         if not self._is_small:
-            for (name, _), (column, start) in zip(self._given, self._targets(first, count), strict=True):
-                column[start : start + count] = fields[name]
+            ahead = first + count
+            for name, column in self._own:
+                column[first:ahead] = fields[name]
+            for name, column in self._ahead:
+                column[ahead : ahead + count] = fields[name]
             return True
         data = []
-        for name, dtype in self._given:
+        for name, dtype in self._dtypes:
             array = fields[name]
             if array.dtype is not dtype and array.dtype != dtype:  # The former is fast and nearly always enough.
                 return False
@@ -68,13 +70,16 @@ class FieldWriter:
 
     def flush(self, first: int, count: int) -> None:
         """Write what was put aside, `count` transitions at a time, to the rows from `first` on."""
-        for parts, (column, start) in zip(zip(*self._staged, strict=True), self._targets(first, count), strict=False):
+        if not self._staged:
+            return
+        targets = [
+            *((column, first) for _, column in self._own),
+            *((column, first + count) for _, column in self._ahead),
+        ]
+        for parts, (column, start) in zip(zip(*self._staged, strict=True), targets, strict=True):
             values = np.frombuffer(b"".join(parts), column.dtype).reshape(-1, *column.shape[1:])
             column[start : start + len(values)] = values
         self._staged.clear()
-
-    def _targets(self, first: int, count: int) -> list[tuple[Array, int]]:
-        return [*((column, first) for column in self._own), *((column, first + count) for column in self._ahead)]
 
 
 def _in_order(store: RowStore, names: Iterable[str]) -> list[str]:
