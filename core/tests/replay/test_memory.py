@@ -9,6 +9,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from agents_core.errors import UserError
 from agents_core.replay import free_memory
 from agents_core.replay.layout import usual_fields
 from agents_core.replay.linked_rows import most_bytes
@@ -30,6 +31,15 @@ def test_less_memory_than_short_episodes_may_take_is_warned_of(monkeypatch, capl
     monkeypatch.setattr(free_memory, "free_memory", lambda: most - 1)
     make_buffer(400, IMAGES)
     assert "400 transitions need 5.7 MB of memory, up to 8.5 MB where episodes are short" in caplog.text
+
+
+def test_memory_that_the_system_does_not_give_is_an_error_of_the_option(monkeypatch):
+    def refuse(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("agents_core.replay.buffer.SteadyRows", refuse)
+    with pytest.raises(UserError, match=r"buffer_size: 400 transitions need 8\.5 MB .* the system does not give it"):
+        make_buffer(400, IMAGES)
 
 
 @pytest.mark.parametrize("at_once", [1, 5])

@@ -73,11 +73,11 @@ def check_memory(behavior: str, buffer_size: int, bytes_of: Callable[[int], int]
     needed = bytes_of(buffer_size)
     if free is None or most <= free:
         return
-    place = f"behaviors.{behavior}.trainer.buffer.buffer_size"
     if needed <= free:
         _log.warning(
-            "%s: %d transitions need %s of memory, up to %s where episodes are short, and %s are free",
-            place,
+            "behaviors.%s.trainer.buffer.buffer_size: %d transitions need %s of memory, up to %s where episodes are "
+            "short, and %s are free",
+            behavior,
             buffer_size,
             written_bytes(needed),
             written_bytes(most),
@@ -88,9 +88,16 @@ def check_memory(behavior: str, buffer_size: int, bytes_of: Callable[[int], int]
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
         fits, too_many = (middle, too_many) if bytes_of(middle) <= free else (fits, middle)
-    raise UserError(
-        f"{place}: {buffer_size} transitions need {written_bytes(needed)} ({needed} bytes) of memory and "
-        f"{written_bytes(free)} ({free} bytes) are free; at most {fits} would fit. Set a smaller buffer_size."
+    raise too_large(
+        behavior, buffer_size, needed, f"{written_bytes(free)} ({free} bytes) are free; at most {fits} would fit"
+    )
+
+
+def too_large(behavior: str, buffer_size: int, needed: int, why: str = "the system does not give it") -> UserError:
+    """A complaint about a buffer that needs so many bytes."""
+    return UserError(
+        f"behaviors.{behavior}.trainer.buffer.buffer_size: {buffer_size} transitions need {written_bytes(needed)} "
+        f"({needed} bytes) of memory, and {why}. Set a smaller buffer_size."
     )
 
 
