@@ -141,6 +141,8 @@ def test_evaluate_reports_as_text_and_as_json(experiment: Path) -> None:
     assert "run" in unknown.stderr
     inference = call(folder, "run", str(experiment), "--inference", "--init-from", "run", "--max-steps", "500")
     assert inference.returncode == 0, inference.stderr
+    assert "Next:" in inference.stdout
+    assert " resume " not in inference.stdout  # There is no checkpoint to resume from.
 
 
 def test_nothing_of_a_run_stays_in_shared_memory_or_as_a_process(experiment: Path) -> None:

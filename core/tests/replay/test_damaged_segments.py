@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -264,3 +265,16 @@ def test_observations_without_numbers_are_taken_over_with_their_ends(tmp_path: P
     with h5py.File(path_in(tmp_path)) as file:
         assert json.loads(file.attrs["empty"])["end.obs.1"] == ["<f4", [0]]
     assert len({identity(transition) for transition in contents(loaded)}) == COUNT
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    saved = save(tmp_path)
+    path_in(tmp_path).unlink()
+    os.mkfifo(path_in(tmp_path))
+    check_refusal(tmp_path, saved, "is no file")
+
+
+def test_what_another_kind_of_buffer_saved_is_refused_as_that(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="was saved by another kind of buffer: what it saved has no 'stored'"):
+        load(tmp_path, SavedReplay([], {"capacity": 3}))

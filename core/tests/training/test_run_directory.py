@@ -118,6 +118,10 @@ def test_numbers_that_are_not_finite_are_not_written(tmp_path: Path) -> None:
 def test_an_existing_run_is_refused_with_the_ways_out(tmp_path: Path) -> None:
     path = finished(tmp_path)
     before = (path / "run.json").read_bytes()
+    with pytest.raises(UserError, match=r"run 'one' exists in [^;]*; replace it with --force, or .*--run-id"):
+        create(tmp_path)
+    (path / "checkpoints" / "Walker").mkdir(parents=True)
+    (path / "checkpoints" / "Walker" / "last").write_text("5")
     with pytest.raises(UserError, match=r"run 'one' exists in .*--resume.*--force.*--run-id"):
         create(tmp_path)
     assert (path / "run.json").read_bytes() == before

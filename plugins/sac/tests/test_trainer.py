@@ -72,6 +72,14 @@ def test_nothing_is_learned_before_buffer_init_steps_and_no_update_is_owed_for_t
     assert trainer._pace.due == 2
 
 
+@pytest.mark.parametrize("option", ["buffer_init_steps", "batch_size"])
+def test_a_run_that_ends_before_anything_is_learned_is_warned_of(option: str, caplog: pytest.LogCaptureFixture) -> None:
+    make_trainer(CONTINUOUS, make_buffer=replay(CONTINUOUS), max_steps=101, **{option: 100})
+    assert not caplog.records
+    make_trainer(CONTINUOUS, make_buffer=replay(CONTINUOUS), max_steps=100, **{option: 100})
+    assert f"trainer.{option} (100) leaves nothing of max_steps (100)" in caplog.text
+
+
 def test_actions_are_uniform_until_then_and_the_policys_afterwards() -> None:
     spec = BehaviorSpec(SEEN, ActionSpec(2, (3, 2)))
     trainer = make_trainer(spec, buffer_init_steps=100)

@@ -42,11 +42,14 @@ def _lines(result: RunResult) -> list[str]:
     if result.status == "interrupted":
         lines.append(f"Continue with:  {_program('agents')} resume {run}")
         return lines
-    steps = max((int(behavior["steps"] or 0) for behavior in result.behaviors.values()), default=1)
+    lines.append("Next:")
+    if any((result.directory / "checkpoints").glob("*/last")):  # A run that only acts has none.
+        steps = max((int(behavior["steps"] or 0) for behavior in result.behaviors.values()), default=1)
+        lines += [
+            f"  {_program('agents')} evaluate {run}",
+            f"  {_program('agents')} resume {run} --max-steps {2 * steps}",
+        ]
     lines += [
-        "Next:",
-        f"  {_program('agents')} evaluate {run}",
-        f"  {_program('agents')} resume {run} --max-steps {2 * steps}",
         f"  {_program('tensorboard')} --logdir {run}/tensorboard"
         if (result.directory / "tensorboard").is_dir()
         else f"  {_program('agents')} config show {run}/config.yaml",

@@ -66,6 +66,8 @@ def check_segment(path: Path, segment: Segment, spec: BehaviorSpec) -> None:
     """
     import h5py
 
+    if path.exists() and not path.is_file():  # Reading a pipe may never end.
+        raise DamagedFileError(f"{path}: is no file")
     try:
         with h5py.File(path, "r", locking=False) as file:
             _check_attributes(file, segment)

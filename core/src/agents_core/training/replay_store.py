@@ -58,7 +58,8 @@ class ReplayStore:
             return
         if saved is None:
             _log.warning(
-                "behavior '%s': no transitions were saved, its buffer starts empty; save_replay_buffer saves them",
+                "behavior '%s': no transitions were saved, its buffer starts empty; checkpoints.exact saves them, or "
+                "save_replay_buffer where the buffer has it",
                 behavior,
             )
             return
@@ -120,6 +121,9 @@ class ReplayFolder:
             buffer.restore(self._pieces(saved.segments), saved.rest)
         except DamagedFileError as error:
             raise self._refusal(str(error)) from error
+        except KeyError as error:
+            problem = f"{self._run}: was saved by another kind of buffer: what it saved has no {error}"
+            raise self._refusal(problem) from error
         except DAMAGE as error:
             raise self._refusal(f"{self._reading}: cannot be taken over: {reason_of(error)}") from error
         self._saved = saved.segments

@@ -250,8 +250,9 @@ class RunDirectory:
         if RECORD_FILE in entries and force:
             self.record()
         elif RECORD_FILE in entries:
+            advice = "continue it with --resume, " if any(self.checkpoints_path.glob("*/last")) else ""
             raise UserError(
-                f"run {self.path.name!r} exists in {self.path.parent.absolute()}; continue it with --resume, "
+                f"run {self.path.name!r} exists in {self.path.parent.absolute()}; {advice}"
                 "replace it with --force, or give another --run-id"
             )
         elif not entries <= {LOCK_FILE, f".{RECORD_FILE}.new"}:  # Else it is empty, or a killed `create` left it.

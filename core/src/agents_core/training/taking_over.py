@@ -34,6 +34,11 @@ def take_over(learner: Learner, checkpoint: Checkpoint, *, only_policy: bool) ->
             return
         trainer.load_state_dict(checkpoint.trainer)
     except (KeyError, RuntimeError, TypeError, ValueError, UserError) as error:
+        if only_policy and isinstance(error, StateMismatchError):
+            raise UserError(
+                f"{error}\nIt is the policy of {checkpoint.state['trainer']}: `network.std` and `network.squash` must "
+                "say how it draws actions, such as {std: state, squash: true} for the squashed Gaussians of SAC."
+            ) from error
         if only_policy:
             raise
         reason = _what_differs(learner, checkpoint)

@@ -97,11 +97,13 @@ class SACTrainer(Trainer):
                 f"behavior {behavior!r}: trainer.buffer keeps {buffer.capacity} transitions, too few for "
                 f"trainer.batch_size ({fewest}); make the buffer larger"
             )
-        if starts >= self._context.max_steps:
+        name, steps = ("buffer_init_steps", starts) if starts >= fewest else ("batch_size", fewest)
+        if steps >= self._context.max_steps:
             _log.warning(
-                "behavior %r: trainer.buffer_init_steps (%d) leaves nothing of max_steps (%d) to learn in",
+                "behavior %r: trainer.%s (%d) leaves nothing of max_steps (%d) to learn in",
                 behavior,
-                starts,
+                name,
+                steps,
                 self._context.max_steps,
             )
 

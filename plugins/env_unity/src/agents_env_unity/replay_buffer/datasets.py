@@ -127,4 +127,3 @@ class Datasets:
         if name != "done" and len(dataset) != self.rows:
             raise self.error(f"{name} has {len(dataset)} rows, done has {self.rows}")
         return dataset
-
