@@ -244,13 +244,6 @@ def test_a_resume_with_another_trainer_names_both(tmp_path: Path) -> None:
         _train_with("ppo", {"extrinsic": {}}, tmp_path, resume=True)
 
 
-def test_the_policy_of_another_trainer_that_draws_otherwise_says_which_options_tell(tmp_path: Path) -> None:
-    _train_with("sac", {"extrinsic": {}}, tmp_path)
-    (tmp_path / "other").mkdir()
-    with pytest.raises(UserError, match=r"policy of agents-sac:sac: `network.std` and `network.squash` must"):
-        _train_with("ppo", {"extrinsic": {}}, tmp_path / "other", init_from=str(tmp_path / "results" / "run"))
-
-
 def _train_with(trainer: str, signals: dict[str, Any], folder: Path, **options: Any) -> None:
     sections = {
         "ppo": {"type": "ppo", "batch_size": 64, "buffer_size": 128, "num_epoch": 1},

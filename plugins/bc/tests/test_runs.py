@@ -135,6 +135,17 @@ def test_a_run_ends_early_where_nothing_is_gained_and_may_be_resumed(tmp_path: P
     assert again.behaviors["random"]["steps"] == steps
 
 
+def test_a_policy_that_draws_actions_otherwise_says_which_options_tell(tmp_path: Path) -> None:
+    _, demonstration = demonstrated("continuous")
+    clone = agents_core.train(experiment(write(demonstration, tmp_path)), results=tmp_path, run_id="clone")
+    document = experiment(tmp_path, {**TOY, "action": "continuous"})
+    document["behaviors"]["*"] |= {"trainer": {"type": "ppo"}, "network": {"std": "state", "squash": True}}
+    registry = load_registry()
+    options = RunOptions(results=tmp_path, run_id="tuned", init_from=str(clone.directory), quiet=True)
+    with pytest.raises(UserError, match=r"policy of agents-bc:bc: `network.std` and `network.squash` must say"):
+        train(load_experiment(document, registry), registry, options)
+
+
 def test_another_trainer_goes_on_from_a_clone(tmp_path: Path) -> None:
     _, demonstration = demonstrated("discrete")
     clone = agents_core.train(experiment(write(demonstration, tmp_path)), results=tmp_path, run_id="clone")
