@@ -36,43 +36,42 @@ Array = npt.NDArray[Any]
 class Columns:
     """NumPy arrays of one length under the field names above.
 
+    Attributes:
+        fields: The arrays by name.
+
     Raises:
         ValueError: When the fields differ in length.
     """
 
-    __slots__ = ("_fields", "_rows")
+    __slots__ = ("_rows", "fields")
 
     def __init__(self, fields: Mapping[str, Array]) -> None:
         lengths = {name: len(array) for name, array in fields.items()}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"columns differ in length: {lengths}")
-        self._fields = dict(fields)
+        self.fields: Mapping[str, Array] = dict(fields)
         self._rows = next(iter(lengths.values()), 0)
 
     def __len__(self) -> int:
         return self._rows
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
+        return iter(self.fields)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._fields
+        return name in self.fields
 
     def __getitem__(self, name: str) -> Array:
-        return self._fields[name]
-
-    @property
-    def fields(self) -> Mapping[str, Array]:
-        return self._fields
+        return self.fields[name]
 
     @property
     def observations(self) -> tuple[Array, ...]:
         """`obs.0`, `obs.1`, … in the behavior's order."""
-        return numbered(self._fields, "obs")
+        return numbered(self.fields, "obs")
 
     def take(self, rows: npt.NDArray[np.int64] | slice) -> Columns:
         """The given rows as a new table (a view for a slice)."""
-        return Columns({name: array[rows] for name, array in self._fields.items()})
+        return Columns({name: array[rows] for name, array in self.fields.items()})
 
 
 class Batch:
