@@ -65,7 +65,7 @@ class SteadyRows(LinkedRows):
                 ):
                     total, size = self.total, steady.size
                     if total < self._smooth_until:
-                        if self._writer.write(fields, total % self.ring, size):
+                        if self._writer.write(fields, total, size):
                             self.total = total + size
                             return
                     elif self._add_at_a_bound(fields, steady):
@@ -131,7 +131,7 @@ class SteadyRows(LinkedRows):
         """
         self.note()  # What is put off lies in one piece.
         first = self.total % self.ring
-        if first + 2 * steady.size > self.ring or not self._writer.write(fields, first, steady.size):
+        if first + 2 * steady.size > self.ring or not self._writer.write(fields, self.total, steady.size):
             return False
         self.total += steady.size
         self.note()
@@ -195,4 +195,5 @@ class SteadyRows(LinkedRows):
         self._links = self.store.side_by_side(("successor", *WHO))
         self._ended = self.store.side_by_side(ENDED)
         own = [name for name in self.names if name not in {*followed, *WHO, *ENDED}]
-        self._writer = FieldWriter(self.store, own, {name: followed[name] for name in self.names if name in followed})
+        followers = {name: followed[name] for name in self.names if name in followed}
+        self._writer = FieldWriter(self.store, self.ring, own, followers)

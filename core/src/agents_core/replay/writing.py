@@ -19,11 +19,13 @@ class FieldWriter:
 
     Args:
         store: Where to.
+        ring: Rows of transitions, of which the one after the last is the first.
         own: Fields of the transition itself.
         followers: Fields of the next row: what they are called here, and there.
     """
 
-    def __init__(self, store: RowStore, own: Iterable[str], followers: Mapping[str, str]) -> None:
+    def __init__(self, store: RowStore, ring: int, own: Iterable[str], followers: Mapping[str, str]) -> None:
+        self._ring = ring
         own, ahead = _in_order(store, own), _in_order(store, followers)
         self._own = [(name, store.columns[name]) for name in own]
         self._ahead = [(followers[name], store.columns[name]) for name in ahead]
@@ -38,8 +40,13 @@ class FieldWriter:
         if pieces and self._is_small and all(one[1] == other[0] for one, other in pairwise(pieces)):
             self._memory, self._length = store.memory[pieces[0][0] :], pieces[-1][1] - pieces[0][0]
 
-    def write(self, fields: Mapping[str, Array], first: int, count: int) -> bool:
-        """Write `count` transitions to the rows from `first` on, and what they saw next to those after, or later.
+    def write(self, fields: Mapping[str, Array], number: int, count: int) -> bool:
+        """Write transitions to the rows that follow one another, and what they saw next to those after, or later.
+
+        Args:
+            fields: Of the transitions.
+            number: How many transitions came before.
+            count: How many these are; neither their rows nor those after wrap around.
 
         Returns:
             Whether it could be; False = a field has another dtype than its rows.
@@ -49,6 +56,7 @@ class FieldWriter:
             ValueError: A field has another shape.
         """
         if not self._is_small:
+            first = number % self._ring
             ahead = first + count
             for name, column in self._own:
                 column[first:ahead] = fields[name]
@@ -62,7 +70,7 @@ class FieldWriter:
                 return False
             data.append(array.tobytes())
         if count == 1 and self._memory is not None:
-            place = first * self._stride
+            place = number % self._ring * self._stride
             self._memory[place : place + self._length] = b"".join(data)
         else:
             self._staged.append(data)
