@@ -48,9 +48,7 @@ def main() -> None:
     parser.add_argument("--learning-rate", type=float, default=3e-4, help="default 3e-4")
     parser.add_argument("--tau", type=float, default=0.005, help="default 0.005")
     parser.add_argument("--learning-starts", type=int, default=1000, help="random steps at the start (default 1000)")
-    parser.add_argument(
-        "--normalize", action="store_true", help="VecNormalize around the environment"
-    )
+    parser.add_argument("--normalize", action="store_true", help="VecNormalize around the environment")
     parser.add_argument("--every", type=int, default=500, help="steps between two points of the curve (default 500)")
     options = parser.parse_args()
     torch.set_num_threads(1)
