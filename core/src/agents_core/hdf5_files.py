@@ -22,6 +22,9 @@ DAMAGE = (OSError, RuntimeError, LookupError, ValueError, TypeError, OverflowErr
 _MAX_RATIO = 1100
 """Deflate packs no array into less than a 1032nd of its size; a file that claims more is damaged."""
 
+_SMALL_BYTES = 1 << 24
+"""A chunk may be larger than its array up to here."""
+
 
 class _Disk(io.FileIO):
     """Keeps the disk's first refusal from HDF5, which would raise it again and again, even while it tidies up."""
@@ -85,7 +88,8 @@ def plain_dataset(file: h5py.File, name: str) -> h5py.Dataset:
         raise ValueError(f"/{name} has its numbers elsewhere; they must lie in the file itself")
     stored = min(dataset.id.get_storage_size(), file.id.get_filesize())
     chunk_bytes = dataset.dtype.itemsize * math.prod(dataset.chunks or (0,))  # It is unpacked as a whole.
-    if dataset.nbytes and max(dataset.nbytes, chunk_bytes) > stored * _MAX_RATIO:
+    is_huge = chunk_bytes > max(_SMALL_BYTES, dataset.nbytes)
+    if is_huge or (dataset.nbytes and max(dataset.nbytes, chunk_bytes) > stored * _MAX_RATIO):
         raise ValueError(f"/{name} is cut: {stored} bytes for an array of {max(dataset.nbytes, chunk_bytes)}")
     return dataset
 

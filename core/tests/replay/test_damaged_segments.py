@@ -170,6 +170,13 @@ def huge(name: str, shape: tuple[int, ...]) -> Edit:
     return lambda file: file.create_dataset(name, shape, np.float64, chunks=(1,) * len(shape))
 
 
+def in_a_chunk_of_zeros(file: h5py.File) -> None:
+    """As much is stored as 32 MB of zeros need, for 60 numbers."""
+    del file["reward"]
+    options: dict[str, Any] = {"chunks": (2**23,), "maxshape": (None,), "compression": "gzip"}
+    file.create_dataset("reward", data=np.ones(COUNT, np.float32), **options)
+
+
 def in_one_chunk(file: h5py.File) -> None:
     """Unpacking one number would take all of the chunk."""
     del file["reward"]
@@ -184,6 +191,7 @@ def in_one_chunk(file: h5py.File) -> None:
         (replaced("reward", shape=(10**12,), dtype=np.float32, chunks=(1024,)), "reward"),
         (lambda file: file["predecessor"].resize(10**12, axis=0), "predecessor"),
         (in_one_chunk, "reward"),
+        (in_a_chunk_of_zeros, "reward"),
     ],
 )
 def test_an_array_that_claims_more_than_is_stored_is_refused_before_memory_is_taken(

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from agents_core.errors import UserError
 from agents_core.training import durable, run_directory
+from agents_core.training.checkpoint import CheckpointStore
+from agents_core.training.checkpoint_files import Snapshot
 from agents_core.training.provenance import git_state
 from agents_core.training.run_directory import RunDirectory
 from agents_core.training.run_ids import check_run_id, default_run_id, find_run
@@ -120,8 +122,7 @@ def test_an_existing_run_is_refused_with_the_ways_out(tmp_path: Path) -> None:
     before = (path / "run.json").read_bytes()
     with pytest.raises(UserError, match=r"run 'one' exists in [^;]*; replace it with --force, or .*--run-id"):
         create(tmp_path)
-    (path / "checkpoints" / "Walker").mkdir(parents=True)
-    (path / "checkpoints" / "Walker" / "last").write_text("5")
+    CheckpointStore(path / "checkpoints").save({"Walker": Snapshot(5, {}, {}, {})}, {})
     with pytest.raises(UserError, match=r"run 'one' exists in .*--resume.*--force.*--run-id"):
         create(tmp_path)
     assert (path / "run.json").read_bytes() == before

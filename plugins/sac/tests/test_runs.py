@@ -8,8 +8,10 @@ from typing import Any
 import agents_core
 import numpy as np
 import pytest
+from agents_core.contracts.buffer import Buffer
 from agents_core.training.checkpoint import CheckpointStore
 from agents_core.training.run_options import RunResult
+from agents_sac.trainer import SACTrainer
 from safetensors.numpy import load_file
 
 MEMORY = {"size": 8, "sequence_length": 8, "burn_in": 2}
@@ -123,12 +125,21 @@ def test_an_exact_run_of_two_behaviors_killed_after_any_save_ends_with_the_same_
 
 
 def test_without_saved_transitions_a_resumed_run_starts_with_an_empty_buffer_and_owes_no_updates(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = experiment({"id": "simple1d"})
     plain["checkpoints"]["exact"] = False
     run(plain | {"behaviors": experiment({"id": "simple1d"}, max_steps=480)["behaviors"]}, tmp_path, "run")
+    update, rows = SACTrainer._update_once, []
+
+    def watch(trainer: SACTrainer, buffer: Buffer, learning_rate: float) -> dict[str, float]:
+        rows.append(len(buffer))
+        return update(trainer, buffer, learning_rate)
+
+    monkeypatch.setattr(SACTrainer, "_update_once", watch)
     resumed = run(plain, tmp_path, "run", resume=True, overrides=["behaviors.*.max_steps=960"])
+    # One update for each four steps of the four agents, from the first minibatch of 16 on.
+    assert rows == [min(count, 300) for count in range(16, 481, 4)]
     (totals,) = resumed.behaviors.values()
     assert totals["steps"] == 960
 

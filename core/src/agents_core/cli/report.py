@@ -26,6 +26,9 @@ def report_run(result: RunResult, *, quiet: bool) -> None:
 
 
 def _lines(result: RunResult) -> list[str]:
+    from agents_core.training.checkpoint import CheckpointStore
+    from agents_core.training.run_directory import RunDirectory
+
     if result.note:
         return [result.note]
     lines = [f"{result.status}: {result.directory}"]
@@ -43,7 +46,7 @@ def _lines(result: RunResult) -> list[str]:
         lines.append(f"Continue with:  {_program('agents')} resume {run}")
         return lines
     lines.append("Next:")
-    if any((result.directory / "checkpoints").glob("*/last")):  # A run that only acts has none.
+    if CheckpointStore(RunDirectory(result.directory).checkpoints_path).behaviors():  # A run that only acts has none.
         steps = max((int(behavior["steps"] or 0) for behavior in result.behaviors.values()), default=1)
         lines += [
             f"  {_program('agents')} evaluate {run}",

@@ -112,7 +112,7 @@ class TransitionCollector(Collector):
         self._transitions.drop()
 
     def restart(self) -> None:
-        self._transitions.drop()
+        self.discard()
         super().restart()
 
     def _open_rows(self, decision: DecisionSteps) -> None:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from agents_core.errors import AgentsError, UserError
+from agents_core.training.checkpoint import CheckpointStore
 from agents_core.training.durable import make_folder, remove_folder
 from agents_core.training.provenance import process_facts, timestamp
 from agents_core.training.run_ids import RECORD_FILE, check_run_id, default_run_id, find_run
@@ -250,7 +251,7 @@ class RunDirectory:
         if RECORD_FILE in entries and force:
             self.record()
         elif RECORD_FILE in entries:
-            advice = "continue it with --resume, " if any(self.checkpoints_path.glob("*/last")) else ""
+            advice = "continue it with --resume, " if CheckpointStore(self.checkpoints_path).behaviors() else ""
             raise UserError(
                 f"run {self.path.name!r} exists in {self.path.parent.absolute()}; {advice}"
                 "replace it with --force, or give another --run-id"
