@@ -64,3 +64,15 @@ def test_field_that_is_left_out_once_mixes_nothing_up(agents):
             fields["tick"] = fields.pop("group_reward").astype(np.int64)
         buffer.add(Columns(fields))
     assert sorted(map(identity, contents(buffer))) == sorted(map(identity, naive.transitions))
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_field_of_another_shape_is_refused(width):
+    world, buffer = World(SMALL_SPEC, masked=False), make_buffer(50, SMALL_SPEC)
+    tables = [columns([whole(world.act(agent)) for agent in range(3)]) for _ in range(12)]
+    for table in tables[:6]:
+        buffer.add(table)
+    with pytest.raises(ValueError, match="shape"):  # noqa: PT012 - either adding or the first look at it
+        for table in tables[6:]:
+            buffer.add(Columns({**table.fields, "next_obs.0": np.zeros((3, width), np.float32)}))
+        buffer.sample(1, np.random.default_rng(0))

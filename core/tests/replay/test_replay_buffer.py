@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from agents_core.replay import layout, linked_rows, steady_rows
+from agents_core.replay import layout, linked_rows, steady_rows, writing
 from agents_core.replay.layout import usual_fields
 from agents_core.replay.steady_rows import SteadyRows
 from hypothesis import given, settings
@@ -169,10 +169,10 @@ def test_sampling_follows_from_the_generator_alone():
     st.lists(st.sampled_from(["", "", "", "", "end", "restart", "reload", "sample", "other"]), min_size=5, max_size=80),
     st.integers(1, 40),
     st.integers(0, 2**32 - 1),
-    st.sampled_from([(2, 3, 3), (6, 4, 7), (512, 2048, 2048)]),
+    st.sampled_from([(2, 3, 3, 2**18), (6, 4, 7, 2**18), (512, 2048, 2048, 1000), (512, 2048, 2048, 2**18)]),
 )
 def test_agents_that_mostly_act_together(agents, events, buffer_size, seed, sizes):
-    modules = {"AHEAD": linked_rows, "_SCAN": linked_rows, "_PUT_OFF": steady_rows}
+    modules = {"AHEAD": linked_rows, "_SCAN": linked_rows, "_PUT_OFF": steady_rows, "_CACHED": writing}
     with pytest.MonkeyPatch.context() as patch:
         for (name, module), size in zip(modules.items(), sizes, strict=True):
             patch.setattr(module, name, size)

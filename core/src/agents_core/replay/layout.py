@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +40,7 @@ class Field:
     @property
     def size(self) -> int:
         """Numbers in one row."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def size_bytes(self) -> int:
@@ -94,25 +95,21 @@ def bytes_per_row(fields: Iterable[Field]) -> int:
 class RowStore:
     """Preallocated rows. All fields of a row that are not large lie side by side, so that one gather fetches them.
 
-    Those that the next row has too come first, and last those that are written together with these: what is known of a
-    row when its transition is complete, and of the next one, is one piece of memory.
-
     Args:
         fields: Of a row, by name.
         rows: How many; those that are never written take no memory where the system gives it out page by page.
-        apart: Names of the fields that are written at other times.
 
     Attributes:
         columns: Views by field name, [rows, *shape].
     """
 
-    def __init__(self, fields: Mapping[str, Field], rows: int, apart: Collection[str]) -> None:
+    def __init__(self, fields: Mapping[str, Field], rows: int) -> None:
         self.rows = rows
         self.fields: dict[str, Field] = {}
         self.columns: dict[str, Array] = {}
-        self._blocks: list[_Block] = []
+        self._blocks: list[Block] = []
         self._places: dict[str, tuple[int, _Place]] = {}
-        self._append({name: field for name, field in fields.items() if field.size_bytes < _LARGE}, apart)
+        self._append({name: field for name, field in fields.items() if field.size_bytes < _LARGE})
         self.append({name: field for name, field in fields.items() if field.size_bytes >= _LARGE})
 
     def append(self, fields: Mapping[str, Field]) -> None:
@@ -120,8 +117,8 @@ class RowStore:
         for name, field in fields.items():
             self._append({name: field})
 
-    def _append(self, fields: Mapping[str, Field], apart: Collection[str] = ()) -> None:
-        block = _Block(fields, self.rows, apart)
+    def _append(self, fields: Mapping[str, Field]) -> None:
+        block = Block(fields, self.rows)
         self.fields.update(fields)
         self.columns.update(block.columns)
         self._places.update({place.name: (len(self._blocks), place) for place in block.places})
@@ -131,10 +128,6 @@ class RowStore:
     def followed(self) -> dict[str, str]:
         """Names of the fields that a next row has as well, and what they are called there."""
         return {name: field.follower for name, field in self.fields.items() if field.follower}
-
-    def side_by_side(self, names: tuple[str, ...]) -> Array:
-        """A view of two or more scalar fields of one dtype that were named one after another: [rows, n]."""
-        return self._blocks[0].span(names)
 
     def gather(self, rows: Int64s, link: str, names: Iterable[str], device: torch.device) -> dict[str, LazyTensor]:
         """Copies of fields of rows on a device, and where a field has a follower the same of the next rows.
@@ -161,50 +154,22 @@ class RowStore:
         return fields
 
     @property
-    def row_bytes(self) -> int:
-        """From the bytes of a row in `memory` to those of the next."""
-        return self._blocks[0].row_bytes
-
-    @property
-    def memory(self) -> memoryview:
-        """The bytes of all fields that lie side by side."""
-        return self._blocks[0].memory
-
-    def bytes_of(self, name: str) -> BytesOfRow | None:
-        """Where a field of a row is in its bytes; None of one that has an array of its own."""
-        number, place = self._places[name]
-        if number:
-            return None
-        start = place.start * place.field.dtype.itemsize
-        return BytesOfRow(start, start + place.field.size_bytes)
+    def side_by_side(self) -> Block:
+        """The fields that lie side by side."""
+        return self._blocks[0]
 
 
-class BytesOfRow(NamedTuple):
-    """Bytes `start` to `stop` of a row."""
-
-    start: int
-    stop: int
-
-
-class _Block:
+class Block:
     """Fields of any dtypes side by side, each aligned to its own size; a row is a number of 8-byte words."""
 
-    def __init__(self, fields: Mapping[str, Field], rows: int, apart: Collection[str]) -> None:
-        by_size = sorted(fields.items(), key=lambda item: -item[1].dtype.itemsize)
-        first = [(name, field) for name, field in by_size if field.follower]
-        middle = [(name, field) for name, field in by_size if name in apart]
-        last = [(name, field) for name, field in by_size if not field.follower and name not in apart]
+    def __init__(self, fields: Mapping[str, Field], rows: int) -> None:
         self.places: list[_Place] = []
         end = 0
-        for name, field in (*first, *middle):
+        for name, field in sorted(fields.items(), key=lambda item: -item[1].dtype.itemsize):
             start = -(-end // field.dtype.itemsize)
             self.places.append(_Place(name, field, start))
             end = start * field.dtype.itemsize + field.size_bytes
-        words = -(-(end + sum(field.size_bytes for _, field in last)) // 8)
-        end = words * 8
-        for name, field in last:  # From the end of the row backwards.
-            end -= field.size_bytes
-            self.places.append(_Place(name, field, end // field.dtype.itemsize))
+        words = -(-end // 8)
         self._array = np.zeros((rows, words), np.int64)
         self._tensor = torch.from_numpy(self._array)
         self.columns = {place.name: self._column(place) for place in self.places}
@@ -216,10 +181,6 @@ class _Block:
         numbers = self._array.view(field.dtype)[:, place.start : place.start + field.size]
         return numbers.reshape(len(numbers), *field.shape)
 
-    def span(self, names: tuple[str, ...]) -> Array:
-        place = next(place for place in self.places if place.name == names[0])
-        return self._array.view(place.field.dtype)[:, place.start : place.start + len(names)]
-
     def take_words(self, rows: Int64s) -> Int64s:
         """Copies of short rows, for which NumPy is faster than torch."""
         return self._array.take(rows, 0)
@@ -228,13 +189,21 @@ class _Block:
         """Copies of long rows, which torch makes in parallel."""
         return self._tensor.index_select(0, torch.from_numpy(rows)).numpy()
 
-    @property
-    def row_bytes(self) -> int:
-        return self._array.shape[1] * 8
+    def __len__(self) -> int:
+        return len(self._array)
 
     @property
-    def memory(self) -> memoryview:
-        return self._array.reshape(-1).view(np.uint8).data
+    def row_bytes(self) -> int:
+        """Memory of a row."""
+        return self._array.shape[1] * 8
+
+    def like(self, rows: int) -> Block:
+        """Rows of their own, of the same fields in the same places; all 0."""
+        return Block({place.name: place.field for place in self.places}, rows)
+
+    def write(self, first: int, rows: Block, count: int) -> None:
+        """Write the first `count` of other rows to those from `first` on."""
+        self._array[first : first + count] = rows._array[:count]
 
 
 def _gathered(words: Int64s, device: torch.device) -> _Gathered | _GatheredElsewhere:

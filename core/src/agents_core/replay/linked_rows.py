@@ -219,7 +219,7 @@ class LinkedRows:
         self._list_writes()
 
     def _make_store(self, fields: Mapping[str, Field]) -> RowStore:
-        return RowStore(fields, self.ring + self.capacity, ("successor", *WHO, *ENDED))
+        return RowStore(fields, self.ring + self.capacity)
 
     def _list_writes(self) -> None:
         """Where `add` writes which field."""

@@ -65,7 +65,7 @@ class SteadyRows(LinkedRows):
                 ):
                     total, size = self.total, steady.size
                     if total < self._smooth_until:
-                        if self._writer.write(fields, total, size):
+                        if self._writer.write(fields, total):
                             self.total = total + size
                             return
                     elif self._add_at_a_bound(fields, steady):
@@ -92,11 +92,14 @@ class SteadyRows(LinkedRows):
     def _expect(self, count: int) -> None:
         """The `count` transitions just added are of agents of which one is likely to hear more."""
         first = (self.total - count) % self.ring
-        who = self._who[first : first + count].copy()
-        ended = self._ended[first : first + count]
-        begins = ended[:, 0] | ended[:, 1] if ended.any() else None
+        rows = slice(first, first + count)
+        columns = self.store.columns
+        who = np.stack([columns[name][rows] for name in WHO], 1)
+        ended: Bools = columns["terminated"][rows] | columns["truncated"][rows]
+        begins = ended if ended.any() else None
         agents, episodes = who[:, 0].tobytes(), who[:, 1].tobytes() if begins is None else b""
         self._steady = _Steady(count, agents, episodes, bytes(count), who, begins, self.total)
+        self._writer.expect(who)
         self._find_bound(self._steady)
 
     def note(self) -> None:
@@ -104,22 +107,14 @@ class SteadyRows(LinkedRows):
         steady = self._steady
         if steady is None or steady.noted == self.total:
             return
-        first, count = steady.noted % self.ring, self.total - steady.noted
-        ahead = first + steady.size
-        rows = slice(first, first + count)
-        self._writer.flush(first, steady.size)
-        noted = np.empty((count // steady.size, steady.size, 3), np.int64)
-        noted[:, :, 0] = np.arange(ahead, ahead + count).reshape(-1, steady.size)
-        noted[:, :, 1:] = steady.who
-        self._links[rows] = noted.reshape(count, 3)
-        self._ended[rows] = False
+        self._writer.flush(steady.noted % self.ring, self.total - steady.noted)
         steady.noted = self.total
 
     def _find_bound(self, steady: _Steady) -> None:
         """Find out how long transitions may be added without looking at anything else."""
         size = steady.size
         until_wrap = self.total - self.total % self.ring + self.ring - 2 * size
-        until_note = steady.noted + max(1, min(_PUT_OFF, self.capacity) // size) * size - size
+        until_note = steady.noted + max(1, self._writer.most // size) * size - size
         until_owned = self._owned_from + self.capacity - size
         self._smooth_until = min(until_wrap, until_note, until_owned) + 1
 
@@ -129,9 +124,8 @@ class SteadyRows(LinkedRows):
         Returns:
             Whether it could be; False = the rows ahead would wrap around, or a dtype is another one.
         """
-        self.note()  # What is put off lies in one piece.
         first = self.total % self.ring
-        if first + 2 * steady.size > self.ring or not self._writer.write(fields, self.total, steady.size):
+        if first + 2 * steady.size > self.ring or not self._writer.write(fields, self.total):
             return False
         self.total += steady.size
         self.note()
@@ -191,9 +185,7 @@ class SteadyRows(LinkedRows):
     def _list_writes(self) -> None:
         super()._list_writes()
         followed = self.store.followed
-        self._who = self.store.side_by_side(WHO)
-        self._links = self.store.side_by_side(("successor", *WHO))
-        self._ended = self.store.side_by_side(ENDED)
         own = [name for name in self.names if name not in {*followed, *WHO, *ENDED}]
         followers = {name: followed[name] for name in self.names if name in followed}
-        self._writer = FieldWriter(self.store, self.ring, own, followers)
+        most, agents = min(_PUT_OFF, self.capacity), self.ring - self.capacity
+        self._writer = FieldWriter(self.store, self.ring, own, followers, most, agents)

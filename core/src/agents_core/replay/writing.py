@@ -3,93 +3,142 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
+from io import BytesIO
+from typing import NamedTuple
 
 import numpy as np
 
 from agents_core.columns import Array
-from agents_core.replay.layout import RowStore
+from agents_core.replay.layout import Int64s, RowStore
+
+_CACHED = 2**18
+"""Bytes that stay in the cache of a processor's core while they are worked on."""
 
 
 class FieldWriter:
     """Writes fields of transitions to rows, and what is seen next to the rows right after these.
 
-    A single transition is one piece of memory, which is written at once. Several ones are put aside as bytes, which is
-    several times faster than writing to slices of arrays, and written together by `flush`.
+    Fields that lie side by side are put aside as bytes, which is several times faster than writing to slices of arrays.
+    `flush` puts the rows of many transitions together in a scratch copy, which is copied as a whole: the memory of the
+    store, which no cache holds, is gone through once and not once for each field. Large fields are written at once.
 
     Args:
         store: Where to.
         ring: Rows of transitions, of which the one after the last is the first.
-        own: Fields of the transition itself.
+        own: Fields of the transition itself, without those of who acted and how it ended.
         followers: Fields of the next row: what they are called here, and there.
+        most: How many transitions are put aside at most.
+        agents: How many of them come at once at most.
+
+    Attributes:
+        most: How many transitions are put aside at most; fewer where rows are long.
     """
 
-    def __init__(self, store: RowStore, ring: int, own: Iterable[str], followers: Mapping[str, str]) -> None:
+    def __init__(
+        self, store: RowStore, ring: int, own: Iterable[str], followers: Mapping[str, str], most: int, agents: int
+    ) -> None:
         self._ring = ring
-        own, ahead = _in_order(store, own), _in_order(store, followers)
-        self._own = [(name, store.columns[name]) for name in own]
-        self._ahead = [(followers[name], store.columns[name]) for name in ahead]
-        self._dtypes = [(name, column.dtype) for name, column in (*self._own, *self._ahead)]
-        self._staged: list[list[bytes]] = []
-        self._memory: memoryview | None = None
-        self._stride = stride = store.row_bytes
-        here = [(place.start, place.stop) for name in own if (place := store.bytes_of(name))]
-        after = [(place.start + stride, place.stop + stride) for name in ahead if (place := store.bytes_of(name))]
-        pieces = here + after
-        self._is_small = len(pieces) == len(self._dtypes)
-        if pieces and self._is_small and all(one[1] == other[0] for one, other in pairwise(pieces)):
-            self._memory, self._length = store.memory[pieces[0][0] :], pieces[-1][1] - pieces[0][0]
+        self._rows = rows = store.side_by_side
+        self.most = max(1, min(most, _CACHED // rows.row_bytes))
+        self._scratch = rows.like(self.most + 2 * agents)
+        given = [*((name, name, False) for name in own), *((after, name, True) for name, after in followers.items())]
+        fields = [_Field(*names, store.columns[names[1]]) for names in given if store.fields[names[1]].size]
+        self._small = [field for field in fields if field.name in rows.columns]
+        self._large = [field for field in fields if field.name not in rows.columns]
+        self._dtypes = [(field.given, field.column.dtype) for field in self._small]
+        self._staged = BytesIO()
+        self._agents = 0
 
-    def write(self, fields: Mapping[str, Array], number: int, count: int) -> bool:
+    def expect(self, who: Int64s) -> None:
+        """From now on transitions are of these, each time: int64[agents, 2], agent and episode."""
+        self._who = who
+        if self._agents != len(who):
+            self._agents = len(who)
+            self._staged_dtype = np.dtype(
+                [(field.given, field.column.dtype, (len(who), *field.column.shape[1:])) for field in self._small]
+            )
+            ahead = {field.name for field in self._small if field.is_ahead}
+            self._by_time = {
+                name: _by_time(column[len(who) :] if name in ahead else column, len(who))
+                for name, column in self._scratch.columns.items()
+            }
+
+    def write(self, fields: Mapping[str, Array], number: int) -> bool:
         """Write transitions to the rows that follow one another, and what they saw next to those after, or later.
 
         Args:
             fields: Of the transitions.
-            number: How many transitions came before.
-            count: How many these are; neither their rows nor those after wrap around.
+            number: How many transitions came before; neither the rows nor those after wrap around.
 
         Returns:
-            Whether it could be; False = a field has another dtype than its rows.
+            Whether it could be; False = a field is missing or has another dtype than its rows.
 
         Raises:
-            KeyError: A field is missing.
-            ValueError: A field has another shape.
+            ValueError: A large field has another shape.
         """
-        if not self._is_small:
-            first = number % self._ring
-            ahead = first + count
-            for name, column in self._own:
-                column[first:ahead] = fields[name]
-            for name, column in self._ahead:
-                column[ahead : ahead + count] = fields[name]
-            return True
-        data = []
-        for name, dtype in self._dtypes:
-            array = fields[name]
-            if array.dtype is not dtype and array.dtype != dtype:  # The former is fast and nearly always enough.
-                return False
-            data.append(array.tobytes())
-        if count == 1 and self._memory is not None:
-            place = number % self._ring * self._stride
-            self._memory[place : place + self._length] = b"".join(data)
-        else:
-            self._staged.append(data)
-        return True
+        if self._large:
+            self._write_large(fields, number % self._ring)
+        stage = self._staged.write
+        try:
+            for name, dtype in self._dtypes:
+                array = fields[name]
+                if array.dtype is not dtype and array.dtype != dtype:  # The former is fast and nearly always enough.
+                    break
+                stage(array.tobytes())
+            else:
+                return True
+        except KeyError:
+            pass
+        self._staged.seek(self._staged.tell() // self._staged_dtype.itemsize * self._staged_dtype.itemsize)
+        return False
 
     def flush(self, first: int, count: int) -> None:
-        """Write what was put aside, `count` transitions at a time, to the rows from `first` on."""
-        if not self._staged:
-            return
-        targets = [
-            *((column, first) for _, column in self._own),
-            *((column, first + count) for _, column in self._ahead),
-        ]
-        for parts, (column, start) in zip(zip(*self._staged, strict=True), targets, strict=True):
-            values = np.frombuffer(b"".join(parts), column.dtype).reshape(-1, *column.shape[1:])
-            column[start : start + len(values)] = values
-        self._staged.clear()
+        """Write what was put aside, which is of `count` transitions, to the rows from `first` on.
+
+        Raises:
+            ValueError: A field had another shape.
+        """
+        agents, stop = self._agents, first + count
+        times = count // agents
+        if self._staged.tell() != times * self._staged_dtype.itemsize:
+            raise ValueError("a field had another shape than that of its rows")
+        staged = np.frombuffer(self._staged.getbuffer(), self._staged_dtype, times)
+        scratch, by_time = self._scratch.columns, self._by_time
+        for given, name, is_ahead, column in self._small:
+            values = staged[given]
+            by_time[name][:times] = values
+            if is_ahead:
+                scratch[name][:agents] = column[first : first + agents]
+                column[stop : stop + agents] = values[-1]
+        scratch["successor"][:count] = np.arange(first + agents, stop + agents)
+        by_time["agent_id"][:times] = self._who[:, 0]
+        by_time["episode_id"][:times] = self._who[:, 1]
+        self._rows.write(first, self._scratch, count)
+        self._staged.seek(0)
+
+    def _write_large(self, fields: Mapping[str, Array], first: int) -> None:
+        for field in self._large:
+            start = first + self._agents * field.is_ahead
+            field.column[start : start + self._agents] = fields[field.given]
 
 
-def _in_order(store: RowStore, names: Iterable[str]) -> list[str]:
-    """Names of the fields that are not empty, as they lie in memory."""
-    return sorted((name for name in names if store.fields[name].size), key=lambda name: store.bytes_of(name) or (0, 0))
+class _Field(NamedTuple):
+    """A field that is written.
+
+    Attributes:
+        given: Its name in what is added.
+        name: Its name in the store.
+        is_ahead: Whether it is of the row after.
+        column: Its rows.
+    """
+
+    given: str
+    name: str
+    is_ahead: bool
+    column: Array
+
+
+def _by_time(column: Array, agents: int) -> Array:
+    """A view [times, agents, *shape] of rows."""
+    times = len(column) // agents
+    return column[: times * agents].reshape(times, agents, *column.shape[1:])
