@@ -28,8 +28,6 @@ NOT_KEPT = ("action.raw", "log_prob", "tick", "group_id", "memory.critic")
 AHEAD = 512
 """Most rows that the ring is larger than the capacity."""
 
-WHO = ("agent_id", "episode_id")
-ENDED = ("terminated", "truncated")
 _SCAN = 2048
 """Rows that are looked through at once for rows beyond the ring that become free."""
 

@@ -15,8 +15,8 @@ import numpy as np
 from agents_core.columns import Array
 from agents_core.replay.agents import NONE
 from agents_core.replay.layout import Field
-from agents_core.replay.linked_rows import ENDED, WHO, Bools, Int64s, LinkedRows
-from agents_core.replay.writing import FieldWriter
+from agents_core.replay.linked_rows import Bools, Int64s, LinkedRows
+from agents_core.replay.writing import KNOWN, FieldWriter
 
 _PUT_OFF = 2048
 """Most transitions that are put off."""
@@ -28,19 +28,21 @@ class _Steady:
 
     Attributes:
         size: How many.
+        agent_id: int64[size]
+        episode_id: int64[size]
         agents: `agent_id` as bytes.
         episodes: `episode_id` as bytes; empty where `begins` is not.
         nobody: `terminated` and `truncated` of nobody, as bytes.
-        who: int64[size, 2], `agent_id` and `episode_id`.
         begins: bool[size], whose episode ended and whose rows ahead hold nothing therefore; None = of nobody.
         noted: Transitions from this number on have no agent, end and successor in their row yet; see `note`.
     """
 
     size: int
+    agent_id: Int64s
+    episode_id: Int64s
     agents: bytes
     episodes: bytes
     nobody: bytes
-    who: Int64s
     begins: Bools | None
     noted: int
 
@@ -94,12 +96,12 @@ class SteadyRows(LinkedRows):
         first = (self.total - count) % self.ring
         rows = slice(first, first + count)
         columns = self.store.columns
-        who = np.stack([columns[name][rows] for name in WHO], 1)
+        agent_id, episode_id = columns["agent_id"][rows].copy(), columns["episode_id"][rows].copy()
         ended: Bools = columns["terminated"][rows] | columns["truncated"][rows]
         begins = ended if ended.any() else None
-        agents, episodes = who[:, 0].tobytes(), who[:, 1].tobytes() if begins is None else b""
-        self._steady = _Steady(count, agents, episodes, bytes(count), who, begins, self.total)
-        self._writer.expect(who)
+        agents, episodes = agent_id.tobytes(), episode_id.tobytes() if begins is None else b""
+        self._steady = _Steady(count, agent_id, episode_id, agents, episodes, bytes(count), begins, self.total)
+        self._writer.expect(agent_id, episode_id)
         self._find_bound(self._steady)
 
     def note(self) -> None:
@@ -142,9 +144,9 @@ class SteadyRows(LinkedRows):
         self._steady = None
         numbers = np.arange(self.total - steady.size, self.total)
         goes_on = np.ones(steady.size, np.bool_) if steady.begins is None else ~steady.begins
-        order = np.argsort(steady.who[:, 0])
+        order = np.argsort(steady.agent_id)
         last = np.where(goes_on, numbers, NONE)[order]
-        self.agents.replace(steady.who[order, 0], last, steady.who[order, 1], self.total - len(self))
+        self.agents.replace(steady.agent_id[order], last, steady.episode_id[order], self.total - len(self))
         rows = self.rows_of(numbers[goes_on])
         beyond = self.take_beyond(len(rows))
         for _, _, column in self._followed_writes:
@@ -162,7 +164,7 @@ class SteadyRows(LinkedRows):
         ahead = (first + steady.size) % self.ring
         if ahead + steady.size > self.ring or len(fields["agent_id"]) != steady.size:
             return False
-        goes_on = fields["episode_id"] == steady.who[:, 1]
+        goes_on = fields["episode_id"] == steady.episode_id
         if not (goes_on if steady.begins is None else goes_on | steady.begins).all():
             return False
         self.note()
@@ -185,7 +187,7 @@ class SteadyRows(LinkedRows):
     def _list_writes(self) -> None:
         super()._list_writes()
         followed = self.store.followed
-        own = [name for name in self.names if name not in {*followed, *WHO, *ENDED}]
+        own = [name for name in self.names if name not in {*followed, *KNOWN}]
         followers = {name: followed[name] for name in self.names if name in followed}
         most, agents = min(_PUT_OFF, self.capacity), self.ring - self.capacity
         self._writer = FieldWriter(self.store, self.ring, own, followers, most, agents)

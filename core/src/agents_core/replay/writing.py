@@ -14,6 +14,9 @@ from agents_core.replay.layout import Int64s, RowStore
 _CACHED = 2**18
 """Bytes that stay in the cache of a processor's core while they are worked on."""
 
+KNOWN = ("agent_id", "episode_id", "terminated", "truncated")
+"""Fields that need not be given, for they follow from what is expected."""
+
 
 class FieldWriter:
     """Writes fields of transitions to rows, and what is seen next to the rows right after these.
@@ -25,7 +28,7 @@ class FieldWriter:
     Args:
         store: Where to.
         ring: Rows of transitions, of which the one after the last is the first.
-        own: Fields of the transition itself, without those of who acted and how it ended.
+        own: Fields of the transition itself, without those of `KNOWN`.
         followers: Fields of the next row: what they are called here, and there.
         most: How many transitions are put aside at most.
         agents: How many of them come at once at most.
@@ -49,17 +52,17 @@ class FieldWriter:
         self._staged = BytesIO()
         self._agents = 0
 
-    def expect(self, who: Int64s) -> None:
-        """From now on transitions are of these, each time: int64[agents, 2], agent and episode."""
-        self._who = who
-        if self._agents != len(who):
-            self._agents = len(who)
+    def expect(self, agent_id: Int64s, episode_id: Int64s) -> None:
+        """From now on transitions come from these, each time, and no episode ends with them: int64[agents]."""
+        self._agent_id, self._episode_id = agent_id, episode_id
+        if self._agents != len(agent_id):
+            agents = self._agents = len(agent_id)
             self._staged_dtype = np.dtype(
-                [(field.given, field.column.dtype, (len(who), *field.column.shape[1:])) for field in self._small]
+                [(field.given, field.column.dtype, (agents, *field.column.shape[1:])) for field in self._small]
             )
             ahead = {field.name for field in self._small if field.is_ahead}
             self._by_time = {
-                name: _by_time(column[len(who) :] if name in ahead else column, len(who))
+                name: _by_time(column[agents:] if name in ahead else column, agents)
                 for name, column in self._scratch.columns.items()
             }
 
@@ -111,8 +114,8 @@ class FieldWriter:
                 scratch[name][:agents] = column[first : first + agents]
                 column[stop : stop + agents] = values[-1]
         scratch["successor"][:count] = np.arange(first + agents, stop + agents)
-        by_time["agent_id"][:times] = self._who[:, 0]
-        by_time["episode_id"][:times] = self._who[:, 1]
+        by_time["agent_id"][:times] = self._agent_id
+        by_time["episode_id"][:times] = self._episode_id
         self._rows.write(first, self._scratch, count)
         self._staged.seek(0)
 
