@@ -42,8 +42,3 @@ def test_a_loaded_policy_is_given_its_memory_back(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.memory, first.memory)
     with pytest.raises(UserError, match=r"memory has shape \(2, 16\), \(1, 16\) given"):
         policy.act(seen, first.memory[:1], action_mask=mask)
-
-
-def test_a_sequence_longer_than_a_minibatch_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"sequence_length \(65\) is larger than trainer.batch_size \(64\)"):
-        agents_core.train(experiment(500, sequence_length=65), results=tmp_path, run_id="run")

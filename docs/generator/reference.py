@@ -105,7 +105,8 @@ def _module_page(title: str, name: str) -> str:
 
 
 def _option_tables() -> Iterator[str]:
-    yield Module(CORE / "options.py").summary + "\n"
+    module = Module(CORE / "options.py")
+    yield module.summary + "\n"
     for model in OPTIONS:
         yield f"## {model.__name__}\n\n{inspect.getdoc(model)}\n"
         rows = config_fields(model)
@@ -115,3 +116,4 @@ def _option_tables() -> Iterator[str]:
                 cells = [f"`{row.name}`", row.type, row.default or "", row.bounds, row.description or ""]
                 yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
             yield ""
+    yield from map(module.document, ("TrainerConfig", "BehaviorOptions", "Conflict"))

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -144,6 +145,18 @@ DemonstrationPath = Annotated[Path, AfterValidator(_absolute_unless_prefixed), D
 that what a format keeps in a store of its own is looked for by the format."""
 
 
+class Conflict(NamedTuple):
+    """An option that does not go with others of its behavior.
+
+    Attributes:
+        key: Of the option, from the behavior on: `trainer.n_step`.
+        message: What was found and what is allowed.
+    """
+
+    key: str
+    message: str
+
+
 class RewardSignalConfig(ConfigModel):
     """Keys that every reward signal has; a signal's own model derives from it."""
 
@@ -175,6 +188,16 @@ class MemoryConfig(ConfigModel):
                 f"burn_in ({self.burn_in}) must not be larger than sequence_length ({self.sequence_length})"
             )
         return self
+
+    def conflicts(self, **limits: int) -> Iterator[Conflict]:
+        """What of a trainer a sequence does not fit into, for `TrainerConfig.conflicts`: rows, by the trainer's key."""
+        for name, rows in limits.items():
+            if self.sequence_length > rows:
+                yield Conflict(
+                    "network.memory.sequence_length",
+                    f"found {self.sequence_length}, more than trainer.{name} ({rows}), so that no sequence fits; "
+                    f"expected {rows} or less, or a larger {name}",
+                )
 
 
 class BodyConfig(ConfigModel):
@@ -211,3 +234,26 @@ class NetworkConfig(BodyConfig):
     squash: bool = Field(
         default=False, description="Bring continuous actions into [-1, 1] by tanh instead of clipping them."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BehaviorOptions:
+    """What a behavior's sections say beside that of its trainer.
+
+    Attributes:
+        network: The `network:` section.
+        reward_signals: Options of the signals, by name.
+        buffer: Options of the buffer, where the trainer samples from one.
+    """
+
+    network: NetworkConfig
+    reward_signals: Mapping[str, ConfigModel]
+    buffer: ConfigModel | None
+
+
+class TrainerConfig(ConfigModel):
+    """Options of a trainer that do not go together with everything in the other sections of its behavior."""
+
+    @abstractmethod
+    def conflicts(self, others: BehaviorOptions) -> Iterator[Conflict]:
+        """What does not go together; an experiment is refused with all of it, each at its line."""

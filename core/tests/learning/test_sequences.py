@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from agents_core.errors import UserError
-from agents_core.learning.sequences import check_sequence_length, even_parts, rows_of, sequence_minibatches, split
-from agents_core.options import MemoryConfig
+from agents_core.learning.sequences import even_parts, rows_of, sequence_minibatches, split
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,13 +46,3 @@ def test_minibatches_are_whole_sequences_and_have_every_row_once(
         same = inside[1:] == inside[:-1]
         assert (np.diff(batch)[same] == 1).all()
         assert all((inside == number).sum() == lengths[number] for number in np.unique(inside))
-
-
-def test_a_sequence_that_is_too_long_is_refused_by_the_name_of_the_limit() -> None:
-    memory = MemoryConfig(sequence_length=64)
-    check_sequence_length(None, "Walker", batch_size=1)
-    check_sequence_length(memory, "Walker", batch_size=64, buffer_size=128)
-    with pytest.raises(
-        UserError, match=r"'Walker': network\.memory\.sequence_length \(64\) .*trainer\.buffer_size \(63\)"
-    ):
-        check_sequence_length(memory, "Walker", batch_size=64, buffer_size=63)

@@ -10,7 +10,6 @@ import torch
 from agents_bc.episodes import hold_out
 from agents_bc.patience import Patience
 from agents_core.columns import Columns
-from agents_core.errors import UserError
 from agents_core.options import MemoryConfig, NetworkConfig
 from agents_core.schedules import Schedule
 from agents_core.testing.demonstrations import HYBRID_SPEC, random_demonstration
@@ -146,13 +145,3 @@ def test_of_one_episode_the_end_is_held_out_and_of_one_row_nothing() -> None:
     learned, validation = hold_out(random_demonstration(lengths=(1,)).episodes, 0.2, np.random.default_rng(0))
     assert (len(learned.columns), len(validation.columns)) == (1, 0)
     train(make_trainer(random_demonstration(lengths=(1,))), 10)
-
-
-def test_other_reward_signals_are_refused() -> None:
-    demonstration = random_demonstration()
-    trainer = make_trainer(demonstration)
-    context = trainer._context
-    signals = {"extrinsic": None, "curiosity": None}
-    fields = {name: getattr(context, name) for name in context.__dataclass_fields__} | {"reward_signals": signals}
-    with pytest.raises(UserError, match="without rewards, but reward_signals has curiosity"):
-        type(trainer)(type(context)(**fields))

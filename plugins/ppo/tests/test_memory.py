@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from agents_core.contracts.environment import Environment
-from agents_core.errors import UserError
 from agents_core.learning.choose_gradient import choose_gradient
 from agents_core.learning.gradient import LossWeights
 from agents_core.learning.rollout import extend_batch, rollout_batch
@@ -154,12 +153,6 @@ def test_values_of_minibatches_are_those_of_the_rollout(name: str, burn_in: int,
             expected = np.square(returns - evaluation.values[:, 0])[rows].mean()
             assert losses.value == pytest.approx(expected, rel=1e-3)
             assert losses.policy == pytest.approx(-fields["advantage"][rows].mean(), abs=1e-5)
-
-
-def test_sequences_longer_than_a_minibatch_are_refused_before_training() -> None:
-    (spec,) = RememberedCue().behavior_specs.values()
-    with pytest.raises(UserError, match=r"'Test': network.memory.sequence_length \(65\) is larger than .*batch_size"):
-        make_trainer(spec, FROZEN, network(65))
 
 
 def train(agents: int, memory: MemoryConfig | None, steps: int) -> float:

@@ -267,13 +267,9 @@ def test_normalisers_take_in_each_transition_once_and_are_those_of_all_networks(
     assert normaliser.moments.count == 40
 
 
-def test_what_does_not_go_together_is_refused_by_name() -> None:
+def test_actions_without_bounds_are_refused() -> None:
     with pytest.raises(UserError, match="no bounds"):
         make_trainer(BehaviorSpec(SEEN, ActionSpec(2, bounded=False)))
-    with pytest.raises(UserError, match=r"network\.shared"):
-        make_trainer(CONTINUOUS, NetworkConfig(shared=True))
-    with pytest.raises(UserError, match="n_step"):
-        make_trainer(CONTINUOUS, NetworkConfig(memory=MemoryConfig(sequence_length=4)), n_step=2)
 
 
 def test_a_buffer_that_never_holds_a_minibatch_is_refused() -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from agents_core.config.additions import DEFAULT_SIGNAL
 from agents_core.config.coercion import fields_by_key
-from agents_core.config.document import Position, Table, empty_table, is_removed
+from agents_core.config.document import Position, Table, empty_table, is_removed, nearest_position
 from agents_core.config.errors import KeyPath, show_path
 from agents_core.config.experiment import BehaviorSection, EnvironmentSection, Experiment, Section
 from agents_core.config.merging import EVERY
 from agents_core.config.messages import Place
 from agents_core.config.models import GeneralConfig, InstancesConfig, ScopeConfig
 from agents_core.config.sections import SectionReader
-from agents_core.options import NetworkConfig
+from agents_core.options import BehaviorOptions, NetworkConfig, TrainerConfig
 from agents_core.plugin import StatsWriterSpec, TrainerSpec
 
 COMPOSED = ("environment", "behaviors", "stats")
@@ -124,7 +124,7 @@ def _read_behavior(
     signals = _read_reward_signals(entry, path, position, reader)
     if scope is None or trainer is None:
         return None
-    return BehaviorSection(
+    section = BehaviorSection(
         scope.max_steps,
         scope.time_horizon,
         scope.summary_freq,
@@ -134,6 +134,21 @@ def _read_behavior(
         encoders=encoders,
         buffer=buffer,
     )
+    _refuse_conflicts(section, entry, place, reader)
+    return section
+
+
+def _refuse_conflicts(section: BehaviorSection, entry: Table, place: Place, reader: SectionReader) -> None:
+    """Note what the trainer's options do not go together with."""
+    config, component = section.trainer.config, section.trainer.component
+    if not isinstance(config, TrainerConfig):
+        return
+    signals = {name: signal.config for name, signal in section.reward_signals.items()}
+    buffer = None if section.buffer is None else section.buffer.config
+    for key, message in config.conflicts(BehaviorOptions(section.network, signals, buffer)):
+        keys = tuple(key.split("."))
+        position = nearest_position(entry, keys, place.position)
+        reader.refuse(position, (*place.path, *keys), f"{message} ({component.title} of {component.origin.label})")
 
 
 def _without(table: Table, keys: Sequence[str]) -> Table:

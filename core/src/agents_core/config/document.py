@@ -132,6 +132,24 @@ def is_removed(node: Node) -> bool:
     return isinstance(node, Scalar) and node.removes
 
 
+def nearest_position(table: Table, keys: Sequence[str], position: Position) -> Position:
+    """Where the value under these keys was written, or the innermost section that it would be in.
+
+    Args:
+        table: Where the keys start.
+        keys: One inside the other.
+        position: Of the table's own key.
+    """
+    for key in keys:
+        node = table.values.get(key)
+        if node is None or is_removed(node):
+            break
+        if not isinstance(node, Table):
+            return node.position
+        table, position = node, table.keys[key]
+    return position
+
+
 def from_python(value: object, position: Position, depth: int = 0) -> Node:
     """The tree of a Python mapping, list or scalar.
 

@@ -8,31 +8,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from agents_core.errors import UserError
-from agents_core.options import MemoryConfig
-
 Int64s = npt.NDArray[np.int64]
-
-
-def check_sequence_length(memory: MemoryConfig | None, behavior: str, **limits: int) -> None:
-    """Refuse sequences that do not fit into what a trainer learns from.
-
-    Args:
-        memory: The `memory:` section, None = nothing to check.
-        behavior: Named in the message.
-        limits: Rows by the name of the trainer's option.
-
-    Raises:
-        UserError: A sequence has more rows than one of the limits.
-    """
-    if memory is None:
-        return
-    for name, rows in limits.items():
-        if memory.sequence_length > rows:
-            raise UserError(
-                f"behavior {behavior!r}: network.memory.sequence_length ({memory.sequence_length}) is larger than "
-                f"trainer.{name} ({rows}), and no sequence fits; make it {rows} or less, or {name} larger"
-            )
 
 
 def split(lengths: Int64s, longest: int) -> Int64s:

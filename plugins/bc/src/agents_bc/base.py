@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from agents_core.contracts.trainer import Trainer, TrainerContext
-from agents_core.errors import UserError
 from agents_core.networks.actor_critic import ActorCritic
 from agents_core.networks.initialisation import torch_generator
 from agents_core.networks.policy import NetworkPolicy
@@ -23,12 +22,6 @@ class CloningTrainer(Trainer):
     def __init__(self, context: TrainerContext[BCConfig]) -> None:
         self._context = context
         self._config = context.config
-        others = sorted(context.reward_signals.keys() - {"extrinsic"})
-        if others:
-            raise UserError(
-                f"behavior {context.behavior!r}: trainer 'bc' learns without rewards, but reward_signals has "
-                f"{', '.join(others)}; remove the section, or choose another trainer with `behavioral_cloning`"
-            )
         weights, actions = context.seed.spawn(2)
         # There are no values to learn: a shared body leaves nothing of the critic.
         network = context.network.model_copy(update={"shared": True})

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
-from agents_core.options import ConfigModel, DemonstrationPath, PositiveSchedule
+from agents_core.options import BehaviorOptions, Conflict, DemonstrationPath, PositiveSchedule, TrainerConfig
 from agents_core.schedules import Schedule
 from pydantic import Field, model_validator
 
 
-class BCConfig(ConfigModel):
+class BCConfig(TrainerConfig):
     """Behavioral cloning."""
 
     demo_path: DemonstrationPath | list[DemonstrationPath] | None = Field(
@@ -50,3 +51,8 @@ class BCConfig(ConfigModel):
         if (self.demo_path is None) == (self.teacher is None):
             raise ValueError("expected either `demo_path` (demonstrations) or `teacher` (a behavior), and not both")
         return self
+
+    def conflicts(self, others: BehaviorOptions) -> Iterator[Conflict]:
+        for name in sorted(others.reward_signals.keys() - {"extrinsic"}):
+            message = "it would have no effect, for the trainer learns without rewards; remove it, or choose another "
+            yield Conflict(f"reward_signals.{name}", f"{message}trainer with `behavioral_cloning`")

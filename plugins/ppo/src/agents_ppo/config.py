@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from agents_core.learning.cloning_config import CloningConfig
-from agents_core.options import ConfigModel, NonNegativeSchedule, PositiveSchedule
+from agents_core.options import BehaviorOptions, Conflict, NonNegativeSchedule, PositiveSchedule, TrainerConfig
 from agents_core.schedules import Schedule
 from pydantic import Field, model_validator
 
 
-class PPOConfig(ConfigModel):
+class PPOConfig(TrainerConfig):
     """Proximal Policy Optimization."""
 
     batch_size: int = Field(
@@ -53,3 +55,7 @@ class PPOConfig(ConfigModel):
         if self.batch_size > self.buffer_size:
             raise ValueError(f"batch_size ({self.batch_size}) must not be larger than buffer_size ({self.buffer_size})")
         return self
+
+    def conflicts(self, others: BehaviorOptions) -> Iterator[Conflict]:
+        if others.network.memory is not None:
+            yield from others.network.memory.conflicts(batch_size=self.batch_size, buffer_size=self.buffer_size)

@@ -20,7 +20,6 @@ from agents_core.learning.losses import explained_variance, normalise_advantages
 from agents_core.learning.optimiser import FlatAdam
 from agents_core.learning.returns import generalised_advantages
 from agents_core.learning.rollout import extend_batch, mean_stats, rollout_batch
-from agents_core.learning.sequences import check_sequence_length
 from agents_core.learning.signal_rewards import signal_rewards, update_signals
 from agents_core.learning.signal_states import load_signals
 from agents_core.networks.actor_critic import ActorCritic
@@ -40,12 +39,6 @@ class PPOTrainer(Trainer):
     def __init__(self, context: TrainerContext[PPOConfig]) -> None:
         self._context = context
         self._config = context.config
-        check_sequence_length(
-            context.network.memory,
-            context.behavior,
-            batch_size=context.config.batch_size,
-            buffer_size=context.config.buffer_size,
-        )
         self.rollout_size = context.config.buffer_size
         self._signals = dict(context.reward_signals)
         self._learning_signals = {

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from agents_core.learning.cloning_config import CloningConfig
-from agents_core.options import ConfigModel, PositiveSchedule
+from agents_core.options import BehaviorOptions, Conflict, PositiveSchedule, TrainerConfig
+from agents_core.replay.config import ReplayConfig
 from agents_core.schedules import Schedule
 from pydantic import Field
 
@@ -17,7 +20,7 @@ class SACCloningConfig(CloningConfig):
     num_epoch: int = Field(default=1, ge=1, le=1000, description="Passes after each update.")
 
 
-class SACConfig(ConfigModel):
+class SACConfig(TrainerConfig):
     """Soft Actor-Critic."""
 
     batch_size: int = Field(
@@ -65,3 +68,22 @@ class SACConfig(ConfigModel):
     behavioral_cloning: SACCloningConfig | None = Field(
         default=None, description="Bring the policy nearer to demonstrations after each update; null = do not."
     )
+
+    def conflicts(self, others: BehaviorOptions) -> Iterator[Conflict]:
+        network, buffer = others.network, others.buffer
+        if network.shared:
+            message = "found true; actor and critics of SAC learn at different paces and share no body; expected false"
+            yield Conflict("network.shared", message)
+        if network.memory is not None:
+            yield from network.memory.conflicts(batch_size=self.batch_size)
+            if self.n_step > 1:
+                message = (
+                    f"found {self.n_step}; with network.memory sequences are learned from step by step; expected 1"
+                )
+                yield Conflict("trainer.n_step", message)
+        if isinstance(buffer, ReplayConfig) and buffer.buffer_size < self.batch_size:
+            yield Conflict(
+                "trainer.buffer.buffer_size",
+                f"found {buffer.buffer_size}, fewer than a minibatch has (trainer.batch_size {self.batch_size}); "
+                f"expected {self.batch_size} or more",
+            )

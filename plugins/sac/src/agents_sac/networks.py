@@ -42,7 +42,7 @@ class SoftActorCritic:
         Raises:
             UserError: SAC cannot act so.
         """
-        _check(behavior, spec, config)
+        _check(behavior, spec)
         actor_seed, critic_seed = seed.spawn(2)
         # The values of an actor-critic network are not wanted: its critic shares the body and has no heads.
         only_actor = config.model_copy(
@@ -77,16 +77,11 @@ class SoftActorCritic:
         _load_weights(self.targets, state["targets"])
 
 
-def _check(behavior: str, spec: BehaviorSpec, config: NetworkConfig) -> None:
+def _check(behavior: str, spec: BehaviorSpec) -> None:
     if spec.action.continuous_size and not spec.action.bounded:
         raise UserError(
             f"behavior {behavior!r}: SAC brings continuous actions into [-1, 1] by tanh, but these have no bounds. "
             "Give the environment a bounded action space, or use a trainer without squashing, such as ppo"
-        )
-    if config.shared:
-        raise UserError(
-            f"behavior {behavior!r}: network.shared: SAC's actor and critics learn at different paces and share no "
-            "body; leave it out, or set it to false"
         )
 
 

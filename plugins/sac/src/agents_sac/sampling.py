@@ -11,8 +11,6 @@ import torch
 from agents_core.columns import Batch
 from agents_core.contracts.buffer import Buffer
 from agents_core.contracts.trainer import TrainerContext
-from agents_core.errors import UserError
-from agents_core.learning.sequences import check_sequence_length
 
 from agents_sac.config import SACConfig
 from agents_sac.minibatch import Minibatch, SignalRewards
@@ -116,20 +114,10 @@ def choose_sampler(
     context: TrainerContext[SACConfig],
     generator: np.random.Generator,
 ) -> Sampler:
-    """The sampler that fits the options.
-
-    Raises:
-        UserError: Several steps are asked for of a network with memory, or its sequences do not fit into a minibatch.
-    """
+    """The sampler that fits the options."""
     memory, config = context.network.memory, context.config
     if memory is None and config.n_step == 1:
         return RowSampler(networks, rewards, config.batch_size, generator)
     if memory is None:
         return StepsSampler(networks, rewards, config.batch_size, generator, config.n_step)
-    if config.n_step > 1:
-        raise UserError(
-            f"behavior {context.behavior!r}: trainer.n_step ({config.n_step}) does not go with network.memory, whose "
-            "sequences are learned from step by step; leave one of them out"
-        )
-    check_sequence_length(memory, context.behavior, batch_size=config.batch_size)
     return SequenceSampler(networks, rewards, config.batch_size, generator, memory.sequence_length, memory.burn_in)
