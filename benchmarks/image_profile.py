@@ -38,8 +38,9 @@ def main() -> None:
     torch.set_num_threads(1)
     environment = VisualSimple1D(AGENTS, side=84)
     ((name, spec),) = environment.behavior_specs.items()
-    experiment = load_experiment(_experiment(options.hidden_units), load_registry())
-    trainer = make_trainer(experiment, name, experiment.behavior(name), spec, Timers())
+    registry = load_registry()
+    experiment = load_experiment(_experiment(options.hidden_units), registry)
+    trainer = make_trainer(experiment, name, experiment.behavior(name), spec, Timers(), registry)
     collector = TrajectoryCollector(spec, trainer.rollout_size, 128)
     collector.receive(environment.reset(seed=1).behaviors[name])
 

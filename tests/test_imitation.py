@@ -94,6 +94,45 @@ def test_a_resumed_run_ends_with_the_weights_of_one_that_was_not_stopped(
         assert {"train/cloning_strength", "train/cloning_nll", "train/cloning_accuracy"} <= stats.keys()
 
 
+LOCAL_FORMAT = """
+from pathlib import Path
+
+from agents_core.contracts.demonstration import DemonstrationFormat
+from agents_core.demonstrations import load_demonstrations
+from agents_core.options import NoOptions
+from agents_core.plugin import DemonstrationFormatSpec, hookimpl
+
+
+class Backwards(DemonstrationFormat):
+    def __init__(self, context):
+        pass
+
+    def read(self, source):
+        copy = Path(source + ".h5")
+        copy.write_bytes(Path(source).read_bytes()[::-1])
+        return load_demonstrations(copy)
+
+
+@hookimpl
+def agents_demonstration_formats():
+    return [DemonstrationFormatSpec(name="backwards", summary="HDF5 from its end", suffixes=(".5fdh",),
+                                    config="agents_core.options:NoOptions", factory="local_format:Backwards")]
+"""
+
+
+@pytest.mark.parametrize("name", [*CASES, "bc"])
+def test_a_format_of_the_experiments_own_plugins_serves_all_that_take_demonstrations(
+    tmp_path: Path, expert: Path, name: str
+) -> None:
+    plugin, own = tmp_path / "local_format.py", tmp_path / "expert.5fdh"
+    plugin.write_text(LOCAL_FORMAT, encoding="utf-8")
+    own.write_bytes(expert.read_bytes()[::-1])
+    document = CASES[name](own) if name in CASES else experiment({"type": "bc", "demo_path": str(own)})
+    document["plugins"].append(str(plugin))
+    agents_core.train(document, results=tmp_path, run_id="run", overrides=["behaviors.*.max_steps=512"])
+    assert Path(f"{own}.h5").exists()
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_trained_policy_does_not_need_the_demonstrations(tmp_path: Path, expert: Path, name: str) -> None:
     document = CASES[name](expert)

@@ -15,6 +15,8 @@ from agents_core.spec import BehaviorSpec
 if TYPE_CHECKING:
     import torch
 
+    from agents_core.registry import Registry
+
 ConfigT = TypeVar("ConfigT")
 
 
@@ -29,6 +31,7 @@ class BufferContext(Generic[ConfigT]):
         device: Where minibatches go.
         memory_size: Width of `memory.actor`; 0 = transitions have none.
         max_steps: Length of the run in steps, for schedules.
+        registry: Where `agents_core.demonstrations.load_demonstrations` finds formats; None = what is installed.
     """
 
     behavior: str
@@ -37,6 +40,7 @@ class BufferContext(Generic[ConfigT]):
     device: torch.device
     memory_size: int
     max_steps: int
+    registry: Registry | None = None
 
 
 class Buffer(ABC):

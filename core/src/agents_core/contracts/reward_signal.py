@@ -17,6 +17,8 @@ from agents_core.spec import BehaviorSpec
 if TYPE_CHECKING:
     import torch
 
+    from agents_core.registry import Registry
+
 ConfigT = TypeVar("ConfigT")
 
 
@@ -36,6 +38,7 @@ class RewardSignalContext(Generic[ConfigT]):
         encoders: Encoders that the experiment chooses for the behavior's observations, by name; a network of the
             signal uses them too, see `agents_core.networks.features`.
         acts_only: Whether nothing will be learned or rewarded, so that what only that needs may be left away.
+        registry: Where `agents_core.demonstrations.load_demonstrations` finds formats; None = what is installed.
     """
 
     name: str
@@ -46,6 +49,7 @@ class RewardSignalContext(Generic[ConfigT]):
     max_steps: int
     encoders: Mapping[str, ChosenEncoder] = field(default_factory=dict)
     acts_only: bool = False
+    registry: Registry | None = None
 
 
 class RewardSignal(ABC):

@@ -23,6 +23,8 @@ from agents_core.trajectory import Trajectories
 if TYPE_CHECKING:
     import torch
 
+    from agents_core.registry import Registry
+
 ConfigT = TypeVar("ConfigT")
 Needs = Literal["trajectories", "transitions", "nothing"]
 
@@ -47,6 +49,7 @@ class TrainerContext(Generic[ConfigT]):
         acts_only: Whether it is made for its policy alone, so that what only learning needs may be left away.
         demonstration: Of a trainer that needs nothing: what `demo_path` of its config names, in the form of `spec`;
             None where it acts only.
+        registry: Where `agents_core.demonstrations.load_demonstrations` finds formats; None = what is installed.
     """
 
     behavior: str
@@ -62,6 +65,7 @@ class TrainerContext(Generic[ConfigT]):
     make_buffer: Callable[[int], Buffer] | None = None
     acts_only: bool = False
     demonstration: Demonstration | None = None
+    registry: Registry | None = None
 
 
 class Trainer(ABC):

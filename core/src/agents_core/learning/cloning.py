@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from agents_core.contracts.demonstration import Demonstration
+from agents_core.contracts.trainer import TrainerContext
 from agents_core.demonstrations.loading import load_demonstrations
 from agents_core.demonstrations.sampling import DemonstrationSampler
 from agents_core.learning.cloning_config import CloningConfig
@@ -189,12 +190,16 @@ def validate(rows: ExpertRows, spec: BehaviorSpec) -> dict[str, float]:
 
 
 def load_cloning(
-    network: ActorCritic, config: CloningConfig, batch_size: int, behavior: str, seed: np.random.SeedSequence
+    network: ActorCritic,
+    config: CloningConfig,
+    batch_size: int,
+    context: TrainerContext[Any],
+    seed: np.random.SeedSequence,
 ) -> BehavioralCloning:
-    """`BehavioralCloning` of the demonstrations that the section names.
+    """`BehavioralCloning` of the demonstrations that the section names, for the trainer of this context.
 
     Raises:
         DemonstrationError: They are missing, empty or of another spec.
     """
-    demonstration = load_demonstrations(config.demo_path, spec=network.spec)
-    return BehavioralCloning(network, config, batch_size, behavior, seed, demonstration)
+    demonstration = load_demonstrations(config.demo_path, spec=network.spec, registry=context.registry)
+    return BehavioralCloning(network, config, batch_size, context.behavior, seed, demonstration)

@@ -46,7 +46,7 @@ def _with_demonstrations(own: Buffer, context: BufferContext[ConfigT]) -> Buffer
     config = context.config
     if config.demo_path is None:
         return own
-    demonstration = load_demonstrations(config.demo_path, spec=context.spec)
+    demonstration = load_demonstrations(config.demo_path, spec=context.spec, registry=context.registry)
     sized = ReplayConfig(buffer_size=len(demonstration))
     demonstrated = ReplayBuffer(
         BufferContext(context.behavior, sized, context.spec, context.device, context.memory_size, context.max_steps)

@@ -19,6 +19,7 @@ from agents_core.contracts.worker_pool import WorkerPool, WorkerPoolContext
 from agents_core.environments.factory import EnvironmentFactory
 from agents_core.errors import UserError
 from agents_core.plugin import EncoderSpec, EnvironmentSpec
+from agents_core.registry import Registry
 from agents_core.seeding import named_seed
 from agents_core.spec import BehaviorSpec
 from agents_core.timers import Timers
@@ -85,6 +86,7 @@ def make_trainer(
     section: BehaviorSection,
     spec: BehaviorSpec,
     timers: Timers,
+    registry: Registry,
     *,
     acts_only: bool = False,
     demonstration: Demonstration | None = None,
@@ -92,6 +94,9 @@ def make_trainer(
     """The behavior's trainer, with its reward signals and its buffer.
 
     Args:
+        experiment, behavior, section, spec: What it is for.
+        timers: Where it may time its parts.
+        registry: Where it finds formats of demonstrations.
         acts_only: Without what only learning needs.
         demonstration: Of a trainer that learns from nothing else.
     """
@@ -100,7 +105,9 @@ def make_trainer(
     signals: dict[str, RewardSignal] = {}
     for name, signal in section.reward_signals.items():
         seed = named_seed(experiment.seed, "reward_signal", behavior, name)
-        context = RewardSignalContext(name, signal.config, spec, device, seed, section.max_steps, encoders, acts_only)
+        context = RewardSignalContext(
+            name, signal.config, spec, device, seed, section.max_steps, encoders, acts_only, registry
+        )
         signals[name] = signal.component.load_factory()(context)
     trainer: Trainer = section.trainer.component.load_factory()(
         TrainerContext(
@@ -114,16 +121,17 @@ def make_trainer(
             seed=named_seed(experiment.seed, "trainer", behavior),
             timers=timers,
             encoders=encoders,
-            make_buffer=None if acts_only else _buffer_maker(behavior, section, spec, device),
+            make_buffer=None if acts_only else _buffer_maker(behavior, section, spec, device, registry),
             acts_only=acts_only,
             demonstration=demonstration,
+            registry=registry,
         )
     )
     return trainer
 
 
 def _buffer_maker(
-    behavior: str, section: BehaviorSection, spec: BehaviorSpec, device: torch.device
+    behavior: str, section: BehaviorSection, spec: BehaviorSpec, device: torch.device, registry: Registry
 ) -> Callable[[int], Buffer] | None:
     chosen = section.buffer
     if chosen is None:
@@ -131,7 +139,8 @@ def _buffer_maker(
     factory, config = chosen.component.load_factory(), chosen.config
 
     def make_buffer(memory_size: int) -> Buffer:
-        buffer: Buffer = factory(BufferContext(behavior, config, spec, device, memory_size, section.max_steps))
+        context = BufferContext(behavior, config, spec, device, memory_size, section.max_steps, registry)
+        buffer: Buffer = factory(context)
         return buffer
 
     return make_buffer

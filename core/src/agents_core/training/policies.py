@@ -61,7 +61,7 @@ def load_policies(
     for name in behaviors:
         loaded = store.load_policy(name, checkpoint)
         spec = spec_from_tree(loaded.state["spec"])
-        trainer = make_trainer(experiment, name, experiment.behavior(name), spec, Timers(), acts_only=True)
+        trainer = make_trainer(experiment, name, experiment.behavior(name), spec, Timers(), registry, acts_only=True)
         check_same_arrays(loaded.policy, trainer.policy_state(), loaded.path)
         trainer.load_policy_state(loaded.policy)
         policies[name], steps[name] = trainer.policy, loaded.step

@@ -199,7 +199,14 @@ class _Run:
         section, acts_only = self._experiment.behavior(name), self._options.inference
         try:
             trainer = make_trainer(
-                self._experiment, name, section, spec, self._timers, acts_only=acts_only, demonstration=demonstration
+                self._experiment,
+                name,
+                section,
+                spec,
+                self._timers,
+                self._registry,
+                acts_only=acts_only,
+                demonstration=demonstration,
             )
             learner = learner_kind(trainer, demonstration)(
                 name,

@@ -71,7 +71,7 @@ class PPOTrainer(Trainer):
         section, context = self._config.behavioral_cloning, self._context
         if section is None or context.acts_only:
             return None
-        return load_cloning(self._network, section, self._config.batch_size, context.behavior, seed)
+        return load_cloning(self._network, section, self._config.batch_size, context, seed)
 
     def process(self, experience: Trajectories | Columns, step: int) -> None:
         """Evaluate rewards, values and old log-probabilities of a rollout once, and estimate its advantages."""

@@ -51,7 +51,8 @@ class GAILReward(RewardSignal):
         self._expert: _Expert | None = None
         self._absorbing: AbsorbingState | None = None
         if not context.acts_only:
-            self._prepare(load_demonstrations(config.demo_path, spec=context.spec), order)
+            demonstration = load_demonstrations(config.demo_path, spec=context.spec, registry=context.registry)
+            self._prepare(demonstration, order)
 
     def _prepare(self, demonstration: Demonstration, order: np.random.SeedSequence) -> None:
         config = self._context.config

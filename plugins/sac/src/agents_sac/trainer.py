@@ -111,7 +111,7 @@ class SACTrainer(Trainer):
         section, context = self._config.behavioral_cloning, self._context
         if section is None or context.acts_only:
             return None
-        return load_cloning(self._networks.actor, section, self._config.batch_size, context.behavior, seed)
+        return load_cloning(self._networks.actor, section, self._config.batch_size, context, seed)
 
     def process(self, experience: Trajectories | Columns, step: int) -> None:
         """Let normalisers and signals see new transitions, and keep them."""
