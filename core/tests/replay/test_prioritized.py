@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 from agents_core.contracts.buffer import BufferContext
-from agents_core.errors import NonFiniteError
+from agents_core.errors import NonFiniteError, UserError
+from agents_core.replay import free_memory
 from agents_core.replay.buffer import ReplayBuffer
 from agents_core.replay.config import PrioritizedReplayConfig
-from agents_core.replay.linked_rows import ring_size
+from agents_core.replay.layout import usual_fields
+from agents_core.replay.linked_rows import least_bytes, ring_size
 from agents_core.replay.prioritized import LEAST, PrioritizedReplayBuffer
 from agents_core.replay.sum_tree import SumTree
 from agents_core.schedules import Schedule
@@ -186,3 +191,21 @@ def test_what_a_buffer_without_priorities_saved_is_taken_over_as_new() -> None:
     assert torch.equal(batch["weight"], torch.ones(20))
     fill(loaded, 5, world)
     assert len(loaded) == 20
+
+
+def test_priorities_count_as_memory_that_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def taken(make: Callable[[int], ReplayBuffer]) -> int:
+        tracemalloc.start()
+        try:
+            _kept = make(20_000)
+            return tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+
+    counted = ring_size(20_000) * PrioritizedReplayBuffer.BESIDE
+    assert 0.9 * counted < taken(make_prioritized) - taken(lambda size: make_buffer(size, SMALL_SPEC)) < counted + 5000
+    rows = least_bytes(20_000, usual_fields(SMALL_SPEC, 0).values())
+    monkeypatch.setattr(free_memory, "free_memory", lambda: rows)
+    make_buffer(20_000, SMALL_SPEC)
+    with pytest.raises(UserError, match="buffer_size: 20000 transitions need"):
+        make_prioritized(20_000)

@@ -26,17 +26,21 @@ ConfigT = TypeVar("ConfigT", bound=ReplayConfig)
 class ReplayBuffer(Buffer):
     """The newest `buffer_size` transitions of all agents, sampled uniformly and with replacement.
 
+    Attributes:
+        BESIDE: Bytes that are kept of each transition beside its row.
+
     Raises:
         UserError: They would not fit into the memory that is free.
     """
 
+    BESIDE = 0
     capacity: int
 
     def __init__(self, context: BufferContext[ConfigT]) -> None:
         capacity = self.capacity = context.config.buffer_size
         fields = usual_fields(context.spec, context.memory_size)
-        most = most_bytes(capacity, fields.values())
-        check_memory(context.behavior, capacity, lambda size: least_bytes(size, fields.values()), most)
+        most = most_bytes(capacity, fields.values(), self.BESIDE)
+        check_memory(context.behavior, capacity, lambda size: least_bytes(size, fields.values(), self.BESIDE), most)
         self.is_saved = context.config.save_replay_buffer
         self.compression = context.config.compression
         self._device = context.device

@@ -9,7 +9,7 @@ be. The ring is somewhat larger than the capacity for that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -231,11 +231,11 @@ def ring_size(capacity: int) -> int:
     return capacity + min(capacity, AHEAD)
 
 
-def least_bytes(capacity: int, fields: Iterable[Field]) -> int:
-    """Memory that full rows take, without those for ends of episodes."""
-    return ring_size(capacity) * bytes_per_row(fields)
+def least_bytes(capacity: int, fields: Iterable[Field], beside: int = 0) -> int:
+    """Memory that full rows take, without those for ends of episodes; `beside` = bytes of each elsewhere."""
+    return ring_size(capacity) * (bytes_per_row(fields) + beside)
 
 
-def most_bytes(capacity: int, fields: Iterable[Field]) -> int:
+def most_bytes(capacity: int, fields: Collection[Field], beside: int = 0) -> int:
     """Memory that rows may come to take: at worst each transition is an episode, with a row beyond the ring."""
-    return (ring_size(capacity) + capacity) * bytes_per_row(fields) + 8 * capacity  # The latter for `FreeRows`.
+    return least_bytes(capacity, fields, beside) + capacity * (bytes_per_row(fields) + 8)  # The 8 for `FreeRows`.

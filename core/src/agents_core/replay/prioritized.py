@@ -28,6 +28,8 @@ class PrioritizedReplayBuffer(ReplayBuffer):
     first row.
     """
 
+    BESIDE = 4 + SumTree.BYTES
+
     def __init__(self, context: BufferContext[PrioritizedReplayConfig]) -> None:
         super().__init__(context)
         self._alpha = context.config.alpha

@@ -16,7 +16,12 @@ class SumTree:
     """Weights of `size` indices and the sums of groups of them, level by level.
 
     What a node holds is always the sum of its children in one order, so that equal weights give equal sums.
+
+    Attributes:
+        BYTES: Memory that an index takes, for its weight and its part of the sums.
     """
+
+    BYTES = 9
 
     def __init__(self, size: int) -> None:
         sizes = [_rounded(size)]
