@@ -207,6 +207,16 @@ def test_a_folder_that_cannot_be_locked_is_not_left(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_run_that_cannot_be_written_to_is_not_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(directory: Path) -> RunLock:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(directory))
+
+    run = RunDirectory.open(finished(tmp_path), tmp_path)
+    monkeypatch.setattr(run_directory, "RunLock", refuse)
+    with pytest.raises(UserError, match="one: this run cannot be continued: Read-only file system"):
+        run.resume(**FACTS)
+
+
 def test_a_replacement_that_fails_leaves_a_run_that_can_be_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,9 +109,10 @@ class RunDirectory:
 
         Raises:
             RunLockedError: Another process trains in it.
+            UserError: Nothing can be written there.
         """
-        self._lock = RunLock(self.path)
         try:
+            self._lock = RunLock(self.path)
             record = self.record()
             facts = process_facts(command, versions, plugins)
             warn_of_changes({**record["versions"], **record["plugins"]}, {**facts["versions"], **facts["plugins"]})
@@ -120,8 +121,10 @@ class RunDirectory:
                 earlier["status"] = "failed"
             self._before = record
             write_record(self.path, {**record, **facts, "earlier": [*record["earlier"], earlier]})
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, OSError):
+                raise UserError(f"{self.path}: this run cannot be continued: {error.strerror or error}") from None
             raise
 
     def begin(self) -> None:
