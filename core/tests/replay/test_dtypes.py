@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agents_core.columns import Columns
+from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from replay_model import SMALL_SPEC, EveryRow, NaiveBuffer, World, columns, contents, identity, make_buffer
 
+IMAGES = BehaviorSpec((ObservationSpec("image", (40, 40, 3), "uint8", "image"),), ActionSpec(1))
 OTHERS = [
     ("reward", "int32"),
     ("reward", "float64"),
@@ -66,13 +68,22 @@ def test_field_that_is_left_out_once_mixes_nothing_up(agents):
     assert sorted(map(identity, contents(buffer))) == sorted(map(identity, naive.transitions))
 
 
-@pytest.mark.parametrize("width", [1, 3])
-def test_field_of_another_shape_is_refused(width):
-    world, buffer = World(SMALL_SPEC, masked=False), make_buffer(50, SMALL_SPEC)
-    tables = [columns([whole(world.act(agent)) for agent in range(3)]) for _ in range(12)]
-    for table in tables[:6]:
-        buffer.add(table)
-    with pytest.raises(ValueError, match="shape"):  # noqa: PT012 - either adding or the first look at it
-        for table in tables[6:]:
-            buffer.add(Columns({**table.fields, "next_obs.0": np.zeros((3, width), np.float32)}))
-        buffer.sample(1, np.random.default_rng(0))
+@pytest.mark.parametrize("spec", [SMALL_SPEC, IMAGES], ids=["side by side", "apart"])
+@pytest.mark.parametrize("agents", [1, 3])
+@pytest.mark.parametrize("step", [0, 1, 2, 3, 20])
+@pytest.mark.parametrize("end", ["", "truncated"])
+@pytest.mark.parametrize("name", ["next_obs.0", "action.continuous", "reward", "terminated"])
+@pytest.mark.parametrize("change", [-1, 1])
+def test_field_of_another_shape_is_refused_by_name_and_spoils_nothing(spec, agents, step, end, name, change):
+    world, buffer, naive = World(spec, masked=False), make_buffer(50, spec), NaiveBuffer(50)
+    for number in range(24):
+        transitions = [world.act(agent, end if number == step else "") for agent in range(agents)]
+        fields = dict(columns(transitions).fields)
+        if number == step:
+            shape = fields[name].shape
+            other = (*shape[:-1], shape[-1] + change) if len(shape) > 1 else (*shape, 2)
+            with pytest.raises(ValueError, match=rf"^{name}: found rows of shape .*, expected \("):
+                buffer.add(Columns({**fields, name: np.zeros(other, fields[name].dtype)}))
+        buffer.add(Columns(fields))
+        naive.add(transitions)
+    assert sorted(map(identity, contents(buffer))) == sorted(map(identity, naive.transitions))

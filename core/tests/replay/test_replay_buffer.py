@@ -8,6 +8,7 @@ import torch
 from agents_core.replay import layout, linked_rows, steady_rows, writing
 from agents_core.replay.layout import usual_fields
 from agents_core.replay.steady_rows import SteadyRows
+from agents_core.spec import ActionSpec, BehaviorSpec, ObservationSpec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from replay_model import (
@@ -169,7 +170,9 @@ def test_sampling_follows_from_the_generator_alone():
     st.lists(st.sampled_from(["", "", "", "", "end", "restart", "reload", "sample", "other"]), min_size=5, max_size=80),
     st.integers(1, 40),
     st.integers(0, 2**32 - 1),
-    st.sampled_from([(2, 3, 3, 2**18), (6, 4, 7, 2**18), (512, 2048, 2048, 1000), (512, 2048, 2048, 2**18)]),
+    st.sampled_from(
+        [(2, 3, 3, 2**18), (6, 4, 7, 2**18), (6, 4, 7, 100), (512, 2048, 2048, 1000), (512, 2048, 2048, 2**18)]
+    ),
 )
 def test_agents_that_mostly_act_together(agents, events, buffer_size, seed, sizes):
     modules = {"AHEAD": linked_rows, "_SCAN": linked_rows, "_PUT_OFF": steady_rows, "_CACHED": writing}
@@ -221,3 +224,14 @@ def test_nobody_looks_while_agents_act_together(agents, steps):
         naive.add(transitions)
     check_equal(buffer, naive)
     check_sequences(buffer, naive, 4)
+
+
+@pytest.mark.parametrize("agents", [200, 512])
+def test_many_agents_with_long_rows(agents):
+    spec = BehaviorSpec((ObservationSpec("seen", (150,)),), ActionSpec(1))
+    world, buffer, naive = World(spec, masked=False), make_buffer(1000, spec), NaiveBuffer(1000)
+    for _ in range(9):
+        transitions = [world.act(agent) for agent in range(agents)]
+        buffer.add(columns(transitions))
+        naive.add(transitions)
+    check_equal(buffer, naive)

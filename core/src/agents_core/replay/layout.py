@@ -160,7 +160,12 @@ class RowStore:
 
 
 class Block:
-    """Fields of any dtypes side by side, each aligned to its own size; a row is a number of 8-byte words."""
+    """Fields of any dtypes side by side, each aligned to its own size; a row is a number of 8-byte words.
+
+    Attributes:
+        places: Where each field lies.
+        columns: Views by field name, [rows, *shape].
+    """
 
     def __init__(self, fields: Mapping[str, Field], rows: int) -> None:
         self.places: list[_Place] = []
@@ -189,9 +194,6 @@ class Block:
         """Copies of long rows, which torch makes in parallel."""
         return self._tensor.index_select(0, torch.from_numpy(rows)).numpy()
 
-    def __len__(self) -> int:
-        return len(self._array)
-
     @property
     def row_bytes(self) -> int:
         """Memory of a row."""
@@ -201,9 +203,9 @@ class Block:
         """Rows of their own, of the same fields in the same places; all 0."""
         return Block({place.name: place.field for place in self.places}, rows)
 
-    def write(self, first: int, rows: Block, count: int) -> None:
-        """Write the first `count` of other rows to those from `first` on."""
-        self._array[first : first + count] = rows._array[:count]
+    def write(self, first: int, scratch: Block, count: int) -> None:
+        """Write the first `count` rows of a block like this one to the rows from `first` on."""
+        self._array[first : first + count] = scratch._array[:count]
 
 
 def _gathered(words: Int64s, device: torch.device) -> _Gathered | _GatheredElsewhere:

@@ -87,7 +87,11 @@ class LinkedRows:
         self.total = self._owned_from = number
 
     def add(self, fields: Mapping[str, Array]) -> None:
-        """Take in transitions; those of one agent are in the order of time."""
+        """Take in transitions; those of one agent are in the order of time.
+
+        Raises:
+            ValueError: A field has another shape than its rows.
+        """
         count = len(fields["agent_id"])
         if not count:
             return
@@ -189,6 +193,8 @@ class LinkedRows:
         Room is made for new ones.
         """
         self.admit((name for name in fields if not name.startswith("next_") and name not in NOT_KEPT), fields)
+        if misfit := self._misfit(fields):
+            raise ValueError(misfit)
         self._field_count = len(fields) if all(name in fields for name in self.names) else NONE
         completed = dict(fields)
         for name in self.names:
@@ -197,6 +203,15 @@ class LinkedRows:
             for given in filter(None, (name, field.follower)):
                 completed[given] = fields[given].astype(field.dtype, copy=False) if absent is None else absent
         return completed
+
+    def _misfit(self, fields: Mapping[str, Array]) -> str:
+        """What of these fields does not fit into their rows; empty if all does."""
+        for name in self.names:
+            field = self.store.fields[name]
+            for given in (name, field.follower):
+                if given in fields and fields[given].shape[1:] != field.shape:
+                    return f"{given}: found rows of shape {fields[given].shape[1:]}, expected {field.shape}"
+        return ""
 
     def admit(self, names: Iterable[str], fields: Mapping[str, Array]) -> None:
         """Make room for fields that no transition had before; those that are here did without."""

@@ -19,7 +19,7 @@ from agents_core.replay.linked_rows import Bools, Int64s, LinkedRows
 from agents_core.replay.writing import KNOWN, FieldWriter
 
 _PUT_OFF = 2048
-"""Most transitions that are put off."""
+"""Transitions that are put off, about."""
 
 
 @dataclass(slots=True)
@@ -74,8 +74,8 @@ class SteadyRows(LinkedRows):
                         return
                 elif self._add_with_ends(fields, steady):
                     return
-            except KeyError:  # As many fields as last time, but others.
-                self._field_count = NONE
+            except KeyError:
+                pass  # As many fields as last time, but others.
         super().add(fields)
         if self._is_steady:
             self._is_steady = False
@@ -116,7 +116,7 @@ class SteadyRows(LinkedRows):
         """Find out how long transitions may be added without looking at anything else."""
         size = steady.size
         until_wrap = self.total - self.total % self.ring + self.ring - 2 * size
-        until_note = steady.noted + max(1, self._writer.most // size) * size - size
+        until_note = steady.noted + max(1, self._writer.enough // size) * size - size
         until_owned = self._owned_from + self.capacity - size
         self._smooth_until = min(until_wrap, until_note, until_owned) + 1
 
@@ -124,7 +124,7 @@ class SteadyRows(LinkedRows):
         """As `add` does it for most, near the end of the ring or where something is to be noted or freed.
 
         Returns:
-            Whether it could be; False = the rows ahead would wrap around, or a dtype is another one.
+            Whether it could be; False = the rows ahead would wrap around, or the fields are not as those of the rows.
         """
         first = self.total % self.ring
         if first + 2 * steady.size > self.ring or not self._writer.write(fields, self.total):
@@ -158,11 +158,12 @@ class SteadyRows(LinkedRows):
         """One more transition of each of the same agents; episodes may end with it, and begin if they ended before.
 
         Returns:
-            Whether it could be; False = an episode was left without an end, or the rows ahead would wrap around.
+            Whether it could be; False = an episode was left without an end, the rows ahead would wrap around, or a
+            field has another shape than its rows.
         """
         first = self.total % self.ring
         ahead = (first + steady.size) % self.ring
-        if ahead + steady.size > self.ring or len(fields["agent_id"]) != steady.size:
+        if ahead + steady.size > self.ring or len(fields["agent_id"]) != steady.size or self._misfit(fields):
             return False
         goes_on = fields["episode_id"] == steady.episode_id
         if not (goes_on if steady.begins is None else goes_on | steady.begins).all():
@@ -189,5 +190,5 @@ class SteadyRows(LinkedRows):
         followed = self.store.followed
         own = [name for name in self.names if name not in {*followed, *KNOWN}]
         followers = {name: followed[name] for name in self.names if name in followed}
-        most, agents = min(_PUT_OFF, self.capacity), self.ring - self.capacity
-        self._writer = FieldWriter(self.store, self.ring, own, followers, most, agents)
+        enough, agents = min(_PUT_OFF, self.capacity), self.ring - self.capacity
+        self._writer = FieldWriter(self.store, self.ring, own, followers, enough, agents)

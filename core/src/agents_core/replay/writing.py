@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from io import BytesIO
+from io import SEEK_CUR, BytesIO
 from typing import NamedTuple
 
 import numpy as np
@@ -23,32 +23,33 @@ class FieldWriter:
 
     Fields that lie side by side are put aside as bytes, which is several times faster than writing to slices of arrays.
     `flush` puts the rows of many transitions together in a scratch copy, which is copied as a whole: the memory of the
-    store, which no cache holds, is gone through once and not once for each field. Large fields are written at once.
+    store, which no cache holds, is gone through once and not once for each field. Fields that have arrays of their own,
+    such as images, are written at once.
 
     Args:
         store: Where to.
         ring: Rows of transitions, of which the one after the last is the first.
         own: Fields of the transition itself, without those of `KNOWN`.
         followers: Fields of the next row: what they are called here, and there.
-        most: How many transitions are put aside at most.
+        enough: How many transitions may be put aside before they are flushed, beside those that come last.
         agents: How many of them come at once at most.
 
     Attributes:
-        most: How many transitions are put aside at most; fewer where rows are long.
+        enough: As given; fewer where rows are long.
     """
 
     def __init__(
-        self, store: RowStore, ring: int, own: Iterable[str], followers: Mapping[str, str], most: int, agents: int
+        self, store: RowStore, ring: int, own: Iterable[str], followers: Mapping[str, str], enough: int, agents: int
     ) -> None:
         self._ring = ring
         self._rows = rows = store.side_by_side
-        self.most = max(1, min(most, _CACHED // rows.row_bytes))
-        self._scratch = rows.like(self.most + 2 * agents)
+        self.enough = max(1, min(enough, _CACHED // rows.row_bytes))
+        self._scratch = rows.like(max(self.enough, agents) + 2 * agents)  # The last ones, and what they see next.
         given = [*((name, name, False) for name in own), *((after, name, True) for name, after in followers.items())]
-        fields = [_Field(*names, store.columns[names[1]]) for names in given if store.fields[names[1]].size]
-        self._small = [field for field in fields if field.name in rows.columns]
-        self._large = [field for field in fields if field.name not in rows.columns]
-        self._dtypes = [(field.given, field.column.dtype) for field in self._small]
+        fields = [_Written(*names, store.columns[names[1]]) for names in given if store.fields[names[1]].size]
+        self._together = [field for field in fields if field.name in rows.columns]
+        self._apart = [field for field in fields if field.name not in rows.columns]
+        self._dtypes = [(field.given, field.column.dtype) for field in self._together]
         self._staged = BytesIO()
         self._agents = 0
 
@@ -58,9 +59,10 @@ class FieldWriter:
         if self._agents != len(agent_id):
             agents = self._agents = len(agent_id)
             self._staged_dtype = np.dtype(
-                [(field.given, field.column.dtype, (agents, *field.column.shape[1:])) for field in self._small]
+                [(field.given, field.column.dtype, (agents, *field.column.shape[1:])) for field in self._together]
             )
-            ahead = {field.name for field in self._small if field.is_ahead}
+            self._staged_bytes = self._staged_dtype.itemsize
+            ahead = {field.name for field in self._together if field.is_ahead}
             self._by_time = {
                 name: _by_time(column[agents:] if name in ahead else column, agents)
                 for name, column in self._scratch.columns.items()
@@ -74,40 +76,29 @@ class FieldWriter:
             number: How many transitions came before; neither the rows nor those after wrap around.
 
         Returns:
-            Whether it could be; False = a field is missing or has another dtype than its rows.
-
-        Raises:
-            ValueError: A large field has another shape.
+            Whether it could be; False = a field is missing, or has another dtype or shape than its rows.
         """
-        if self._large:
-            self._write_large(fields, number % self._ring)
-        stage = self._staged.write
+        stage, size = self._staged.write, 0
         try:
             for name, dtype in self._dtypes:
                 array = fields[name]
                 if array.dtype is not dtype and array.dtype != dtype:  # The former is fast and nearly always enough.
                     break
-                stage(array.tobytes())
-            else:
+                size += stage(array.tobytes())
+            if size == self._staged_bytes and (not self._apart or self._write_apart(fields, number % self._ring)):
                 return True
         except KeyError:
             pass
-        self._staged.seek(self._staged.tell() // self._staged_dtype.itemsize * self._staged_dtype.itemsize)
+        self._staged.seek(-size, SEEK_CUR)
         return False
 
     def flush(self, first: int, count: int) -> None:
-        """Write what was put aside, which is of `count` transitions, to the rows from `first` on.
-
-        Raises:
-            ValueError: A field had another shape.
-        """
+        """Write what was put aside, which is of `count` transitions, to the rows from `first` on."""
         agents, stop = self._agents, first + count
         times = count // agents
-        if self._staged.tell() != times * self._staged_dtype.itemsize:
-            raise ValueError("a field had another shape than that of its rows")
         staged = np.frombuffer(self._staged.getbuffer(), self._staged_dtype, times)
         scratch, by_time = self._scratch.columns, self._by_time
-        for given, name, is_ahead, column in self._small:
+        for given, name, is_ahead, column in self._together:
             values = staged[given]
             by_time[name][:times] = values
             if is_ahead:
@@ -119,13 +110,17 @@ class FieldWriter:
         self._rows.write(first, self._scratch, count)
         self._staged.seek(0)
 
-    def _write_large(self, fields: Mapping[str, Array], first: int) -> None:
-        for field in self._large:
-            start = first + self._agents * field.is_ahead
-            field.column[start : start + self._agents] = fields[field.given]
+    def _write_apart(self, fields: Mapping[str, Array], first: int) -> bool:
+        for given, _, is_ahead, column in self._apart:
+            start = first + self._agents * is_ahead
+            rows = column[start : start + self._agents]
+            if rows.shape != fields[given].shape:  # Some would be repeated to fit.
+                return False
+            rows[:] = fields[given]
+        return True
 
 
-class _Field(NamedTuple):
+class _Written(NamedTuple):
     """A field that is written.
 
     Attributes:
