@@ -229,7 +229,7 @@ def test_nobody_looks_while_agents_act_together(agents, steps):
 @pytest.mark.parametrize("agents", [200, 512])
 def test_many_agents_with_long_rows(agents):
     spec = BehaviorSpec((ObservationSpec("seen", (150,)),), ActionSpec(1))
-    world, buffer, naive = World(spec, masked=False), make_buffer(1000, spec), NaiveBuffer(1000)
+    world, buffer, naive = World(spec, masked=False), make_buffer(3000, spec), NaiveBuffer(3000)
     for _ in range(9):
         transitions = [world.act(agent) for agent in range(agents)]
         buffer.add(columns(transitions))
