@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,11 +148,11 @@ class Conflict(NamedTuple):
     """An option that does not go with others of its behavior.
 
     Attributes:
-        key: Of the option, from the behavior on: `trainer.n_step`.
+        keys: Of the option, from the behavior on: `("trainer", "n_step")`.
         message: What was found and what is allowed.
     """
 
-    key: str
+    keys: tuple[str, ...]
     message: str
 
 
@@ -189,15 +188,14 @@ class MemoryConfig(ConfigModel):
             )
         return self
 
-    def conflicts(self, **limits: int) -> Iterator[Conflict]:
-        """What of a trainer a sequence does not fit into, for `TrainerConfig.conflicts`: rows, by the trainer's key."""
-        for name, rows in limits.items():
-            if self.sequence_length > rows:
-                yield Conflict(
-                    "network.memory.sequence_length",
-                    f"found {self.sequence_length}, more than trainer.{name} ({rows}), so that no sequence fits; "
-                    f"expected {rows} or less, or a larger {name}",
-                )
+    def misfits(self, batch_size: int) -> Iterator[Conflict]:
+        """That sequences do not fit into the minibatches of a trainer, where they do not."""
+        if self.sequence_length > batch_size:
+            yield Conflict(
+                ("network", "memory", "sequence_length"),
+                f"found {self.sequence_length}, more than trainer.batch_size ({batch_size}), so that no sequence fits; "
+                f"expected {batch_size} or less, or a larger batch_size",
+            )
 
 
 class BodyConfig(ConfigModel):
@@ -252,8 +250,11 @@ class BehaviorOptions:
 
 
 class TrainerConfig(ConfigModel):
-    """Options of a trainer that do not go together with everything in the other sections of its behavior."""
+    """Options of a trainer; its own model derives from it."""
 
-    @abstractmethod
-    def conflicts(self, others: BehaviorOptions) -> Iterator[Conflict]:
-        """What does not go together; an experiment is refused with all of it, each at its line."""
+    def conflicts(self, others: BehaviorOptions) -> Iterator[Conflict]:  # noqa: ARG002
+        """What does not go together with the other sections of the behavior, of which there is nothing by default.
+
+        An experiment is refused with all of it, each at its line, before anything is made.
+        """
+        yield from ()

@@ -87,3 +87,17 @@ def test_field_of_another_shape_is_refused_by_name_and_spoils_nothing(spec, agen
         buffer.add(Columns(fields))
         naive.add(transitions)
     assert sorted(map(identity, contents(buffer))) == sorted(map(identity, naive.transitions))
+
+
+@pytest.mark.parametrize("agents", [1, 3])
+@pytest.mark.parametrize("step", [0, 1, 2, 20])
+@pytest.mark.parametrize("name", ["obs.0", "next_obs.0", "action.continuous", "reward", "truncated", "episode_id"])
+def test_missing_field_is_refused_by_name(agents, step, name):
+    world, buffer = World(SMALL_SPEC, masked=False), make_buffer(50, SMALL_SPEC)
+    for _ in range(step):
+        buffer.add(columns([world.act(agent) for agent in range(agents)]))
+    fields = dict(columns([world.act(agent) for agent in range(agents)]).fields)
+    del fields[name]
+    with pytest.raises(ValueError, match=f"missing: {name}"):
+        buffer.add(Columns(fields))
+    assert len(buffer) == min(50, agents * step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from agents_core.columns import Columns
 from agents_core.replay import layout, linked_rows, steady_rows, writing
 from agents_core.replay.layout import usual_fields
 from agents_core.replay.steady_rows import SteadyRows
@@ -167,7 +168,11 @@ def test_sampling_follows_from_the_generator_alone():
 @settings(max_examples=80, deadline=None)
 @given(
     st.integers(1, 5),
-    st.lists(st.sampled_from(["", "", "", "", "end", "restart", "reload", "sample", "other"]), min_size=5, max_size=80),
+    st.lists(
+        st.sampled_from(["", "", "", "", "end", "restart", "reload", "sample", "other", "refused"]),
+        min_size=5,
+        max_size=80,
+    ),
     st.integers(1, 40),
     st.integers(0, 2**32 - 1),
     st.sampled_from(
@@ -192,7 +197,16 @@ def test_agents_that_mostly_act_together(agents, events, buffer_size, seed, size
             acting = range(agents) if event != "other" else rng.integers(0, agents + 2, 3)
             ends = ["terminated" if event == "end" and rng.random() < 0.5 else "" for _ in acting]
             transitions = [world.act(int(agent), end) for agent, end in zip(acting, ends, strict=True)]
-            buffer.add(columns(transitions))
+            table = columns(transitions)
+            if event == "refused":
+                name = ["next_obs.0", "next_obs.1", "action.continuous", "reward"][rng.integers(4)]
+                fields = dict(table.fields)
+                other = fields.pop(name)
+                if rng.random() < 0.5:
+                    fields[name] = np.repeat(other, 2, -1).reshape(len(other), -1)
+                with pytest.raises(ValueError, match=name):
+                    buffer.add(Columns(fields))
+            buffer.add(table)
             naive.add(transitions)
         check_equal(buffer, naive)
         check_sequences(buffer, naive, 4)

@@ -57,7 +57,7 @@ def read_quickstart(plugins: dict[str, Component]) -> tuple[str, Path, str]:
     component = trainers[0]
     spec = component.spec
     if not isinstance(spec, TrainerSpec) or spec.quickstart is None:
-        message = f"{component.title} of {component.origin.label} ships no quickstart; give a CONFIG or --env TYPE:ID"
+        message = f"{component.full_title} ships no quickstart; give a CONFIG or --env TYPE:ID"
         raise ConfigError([Mistake(Position(f"--plugin {component.name}"), (), message)])
     package, _, name = spec.quickstart.partition(":")
     try:
@@ -170,7 +170,7 @@ def add_environment(root: Table, text: str, registry: Registry, mistakes: list[M
     if id_:
         field = component.spec.id_field if isinstance(component.spec, EnvironmentSpec) else None
         if field is None:
-            message = f"the {component.title} of {component.origin.label} takes no ID; use --set environment.KEY=VALUE"
+            message = f"the {component.full_title} takes no ID; use --set environment.KEY=VALUE"
             mistakes.append(Mistake(position, ("environment",), message))
         else:
             section = section.with_value(field, _text(id_, position), position)

@@ -15,8 +15,10 @@ from agents_core.config.merging import EVERY
 from agents_core.config.messages import Place
 from agents_core.config.models import GeneralConfig, InstancesConfig, ScopeConfig
 from agents_core.config.sections import SectionReader
-from agents_core.options import BehaviorOptions, NetworkConfig, TrainerConfig
+from agents_core.options import BehaviorOptions, Conflict, NetworkConfig, TrainerConfig
 from agents_core.plugin import StatsWriterSpec, TrainerSpec
+from agents_core.registry.names import describe
+from agents_core.registry.records import way_out
 
 COMPOSED = ("environment", "behaviors", "stats")
 """Keys of the experiment whose sections components fill."""
@@ -118,6 +120,7 @@ def _read_behavior(
     """One behavior; None if it has mistakes or `is_fragment`: a `"*"` that has no trainer, as every named one has."""
     elsewhere = _paths_of_keys(entry, path, reader)
     place = Place(path, position, None, BEHAVIOR_KEYS, elsewhere)
+    before = len(reader.mistakes)
     encoders = _read_encoders(entry, path, reader)
     scope = reader.model(ScopeConfig, _without(entry, BEHAVIOR_KEYS), place)
     trainer, buffer = (None, None) if is_fragment else _read_trainer(entry, place, reader)
@@ -134,7 +137,8 @@ def _read_behavior(
         encoders=encoders,
         buffer=buffer,
     )
-    _refuse_conflicts(section, entry, place, reader)
+    if len(reader.mistakes) == before:
+        _refuse_conflicts(section, entry, place, reader)
     return section
 
 
@@ -145,10 +149,16 @@ def _refuse_conflicts(section: BehaviorSection, entry: Table, place: Place, read
         return
     signals = {name: signal.config for name, signal in section.reward_signals.items()}
     buffer = None if section.buffer is None else section.buffer.config
-    for key, message in config.conflicts(BehaviorOptions(section.network, signals, buffer)):
-        keys = tuple(key.split("."))
+    try:
+        conflicts = [Conflict(*each) for each in config.conflicts(BehaviorOptions(section.network, signals, buffer))]
+    except Exception as error:
+        reader.cause = reader.cause or error
+        message = f"{component.full_title}: its `conflicts` failed: {describe(error)}. {way_out(component.origin)}"
+        reader.refuse(place.position, (*place.path, "trainer"), message)
+        return
+    for keys, message in conflicts:
         position = nearest_position(entry, keys, place.position)
-        reader.refuse(position, (*place.path, *keys), f"{message} ({component.title} of {component.origin.label})")
+        reader.refuse(position, (*place.path, *keys), f"{message} ({component.full_title})")
 
 
 def _without(table: Table, keys: Sequence[str]) -> Table:
@@ -265,7 +275,7 @@ def _require_environment(root: Table, behaviors: Mapping[str, BehaviorSection], 
         reader.refuse(
             root.keys.get("environment", root.position),
             ("environment",),
-            f"missing; the {component.title} of {component.origin.label}, which behavior '{name}' uses, needs one: "
+            f"missing; the {component.full_title}, which behavior '{name}' uses, needs one: "
             f"a section with {reader.choices('environment')}; or use --env TYPE:ID",
         )
         return

@@ -86,8 +86,8 @@ def _load_models(
             problems.append(str(error))
         except PydanticInvalidForJsonSchema as error:
             if problems is None:
-                raise UserError(f"{component.title} of {component.origin.label} has no JSON schema: {error}") from error
-            problems.append(f"{component.title} of {component.origin.label} has no JSON schema: {error}")
+                raise UserError(f"{component.full_title} has no JSON schema: {error}") from error
+            problems.append(f"{component.full_title} has no JSON schema: {error}")
         else:
             yield component, model
 

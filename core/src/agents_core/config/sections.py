@@ -101,7 +101,7 @@ class SectionReader:
             self.refuse(place.position, place.path, str(error))
             self.cause = self.cause or error.__cause__
             return None
-        owned = replace(place, owner=f"{component.title} of {component.origin.label}")
+        owned = replace(place, owner=component.full_title)
         config = self.model(model, table, owned)
         if config is not None:
             self._note_missing_files(config, table, owned)

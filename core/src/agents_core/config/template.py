@@ -102,7 +102,7 @@ def _sections(experiment: Experiment) -> list[Section]:
 def _head(trainer: Component, registry: Registry) -> list[str]:
     return [
         f"# yaml-language-server: $schema={SCHEMA_FILE}",
-        f"# An experiment for the {trainer.title} of {trainer.origin.label}: every option and its range.",
+        f"# An experiment for the {trainer.full_title}: every option and its range.",
         "# An option that is left out has its general default. Installed for each section:",
         *(f"#   {key}: {_installed(kind, registry)}" for key, kind in _CHOICES),
         f"# The schema that editors check this file with: agents config schema > {SCHEMA_FILE}",

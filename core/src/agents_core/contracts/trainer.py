@@ -36,7 +36,7 @@ class TrainerContext(Generic[ConfigT]):
     Attributes:
         behavior: Name of the behavior, for messages.
         spec: What its agents see and do.
-        config: The trainer's own config model, validated.
+        config: The trainer's own config model, validated, and without conflicts with the other sections.
         network: The behavior's `network:` section.
         reward_signals: Built signals by name; at least one.
         max_steps: Length of the run in steps, for schedules.

@@ -129,7 +129,7 @@ def _by_suffix(path: Path, registry: Registry, *, is_read: bool) -> Source:
         )
     readers = _meant(known[suffix], path, is_read=is_read)
     if len({component.name for component in readers}) > 1:
-        offers = " and ".join(f"{component.title} of {component.origin.label}" for component in readers)
+        offers = " and ".join(component.full_title for component in readers)
         raise DemonstrationError(
             f"{path}: {offers} both know {suffix!r}; block the one you do not mean: --without NAME, or "
             "AGENTS_DISABLE_PLUGINS=NAME"

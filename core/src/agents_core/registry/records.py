@@ -91,6 +91,11 @@ class Component:
         """`trainer 'ppo'`, for messages."""
         return f"{words(self.kind)} '{self.name}'"
 
+    @property
+    def full_title(self) -> str:
+        """`trainer 'ppo' of agents-ppo 0.1.0`."""
+        return f"{self.title} of {self.origin.label}"
+
     def load_config(self) -> type[ConfigModel]:
         """Import the config model.
 

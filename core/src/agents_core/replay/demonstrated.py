@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,11 +15,10 @@ from agents_core.columns import Array, Batch, Columns
 from agents_core.contracts.buffer import Buffer, BufferContext
 from agents_core.contracts.demonstration import Demonstration
 from agents_core.demonstrations.loading import load_demonstrations
+from agents_core.errors import UserError
 from agents_core.replay.buffer import ReplayBuffer
 from agents_core.replay.config import PrioritizedReplayConfig, ReplayConfig
 from agents_core.replay.prioritized import PrioritizedReplayBuffer
-
-ConfigT = TypeVar("ConfigT", bound=ReplayConfig)
 
 NOT_OWN = -1
 """`row` of a demonstrated transition, which has no priority."""
@@ -29,6 +29,7 @@ def make_replay(context: BufferContext[ReplayConfig]) -> Buffer:
 
     Raises:
         DemonstrationError: They are missing, empty or of another spec.
+        UserError: The buffer or they do not fit into memory.
     """
     return _with_demonstrations(ReplayBuffer(context), context)
 
@@ -38,19 +39,24 @@ def make_prioritized(context: BufferContext[PrioritizedReplayConfig]) -> Buffer:
 
     Raises:
         DemonstrationError: They are missing, empty or of another spec.
+        UserError: The buffer or they do not fit into memory.
     """
     return _with_demonstrations(PrioritizedReplayBuffer(context), context)
 
 
-def _with_demonstrations(own: Buffer, context: BufferContext[ConfigT]) -> Buffer:
-    config = context.config
+def _with_demonstrations(own: Buffer, context: BufferContext[Any]) -> Buffer:
+    config: ReplayConfig = context.config
     if config.demo_path is None:
         return own
     demonstration = load_demonstrations(config.demo_path, spec=context.spec, registry=context.registry)
-    sized = ReplayConfig(buffer_size=len(demonstration))
-    demonstrated = ReplayBuffer(
-        BufferContext(context.behavior, sized, context.spec, context.device, context.memory_size, context.max_steps)
-    )
+    sized = replace(context, config=ReplayConfig(buffer_size=len(demonstration)))
+    try:
+        demonstrated = ReplayBuffer(sized)
+    except UserError:
+        raise UserError(
+            f"behaviors.{context.behavior}.trainer.buffer.demo_path: {len(demonstration)} transitions do not fit into "
+            "memory beside the buffer; name fewer demonstrations, or set a smaller buffer_size"
+        ) from None
     demonstrated.add(transitions_of(demonstration, context.memory_size))
     return DemonstratedBuffer(own, demonstrated, config.demo_fraction)
 

@@ -56,6 +56,12 @@ class LinkedRows:
         self.names: tuple[str, ...] = ()
         self.agents = LastTransitions()
         self.free = FreeRows(self.ring, capacity)
+        self._required = [
+            given
+            for name, field in fields.items()
+            if field.size and name != "action_mask"
+            for given in (name, *filter(None, [field.follower]))
+        ]
         self._owned_from = 0  # Transitions before this number have no row beyond the ring.
         self._field_count = 0
         self._list_writes()
@@ -90,7 +96,7 @@ class LinkedRows:
         """Take in transitions; those of one agent are in the order of time.
 
         Raises:
-            ValueError: A field has another shape than its rows.
+            ValueError: A field is missing, or has another shape than its rows; nothing is taken in then.
         """
         count = len(fields["agent_id"])
         if not count:
@@ -192,9 +198,9 @@ class LinkedRows:
 
         Room is made for new ones.
         """
-        self.admit((name for name in fields if not name.startswith("next_") and name not in NOT_KEPT), fields)
         if misfit := self._misfit(fields):
             raise ValueError(misfit)
+        self.admit((name for name in fields if not name.startswith("next_") and name not in NOT_KEPT), fields)
         self._field_count = len(fields) if all(name in fields for name in self.names) else NONE
         completed = dict(fields)
         for name in self.names:
@@ -205,9 +211,10 @@ class LinkedRows:
         return completed
 
     def _misfit(self, fields: Mapping[str, Array]) -> str:
-        """What of these fields does not fit into their rows; empty if all does."""
-        for name in self.names:
-            field = self.store.fields[name]
+        """What is missing or does not fit into its rows; empty if nothing."""
+        if missing := [name for name in self._required if name not in fields]:
+            return f"missing: {', '.join(missing)}"
+        for name, field in self.store.fields.items():
             for given in (name, field.follower):
                 if given in fields and fields[given].shape[1:] != field.shape:
                     return f"{given}: found rows of shape {fields[given].shape[1:]}, expected {field.shape}"

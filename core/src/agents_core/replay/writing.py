@@ -111,12 +111,12 @@ class FieldWriter:
         self._staged.seek(0)
 
     def _write_apart(self, fields: Mapping[str, Array], first: int) -> bool:
+        agents = self._agents
+        if any(fields[given].shape != (agents, *column.shape[1:]) for given, _, _, column in self._apart):
+            return False
         for given, _, is_ahead, column in self._apart:
-            start = first + self._agents * is_ahead
-            rows = column[start : start + self._agents]
-            if rows.shape != fields[given].shape:  # Some would be repeated to fit.
-                return False
-            rows[:] = fields[given]
+            start = first + agents * is_ahead
+            column[start : start + agents] = fields[given]
         return True
 
 

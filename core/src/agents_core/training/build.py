@@ -104,9 +104,16 @@ def make_trainer(
     encoders = {name: _chosen_encoder(encoder) for name, encoder in section.encoders.items()}
     signals: dict[str, RewardSignal] = {}
     for name, signal in section.reward_signals.items():
-        seed = named_seed(experiment.seed, "reward_signal", behavior, name)
         context = RewardSignalContext(
-            name, signal.config, spec, device, seed, section.max_steps, encoders, acts_only, registry
+            name=name,
+            config=signal.config,
+            spec=spec,
+            device=device,
+            seed=named_seed(experiment.seed, "reward_signal", behavior, name),
+            max_steps=section.max_steps,
+            encoders=encoders,
+            acts_only=acts_only,
+            registry=registry,
         )
         signals[name] = signal.component.load_factory()(context)
     trainer: Trainer = section.trainer.component.load_factory()(
@@ -149,7 +156,7 @@ def _buffer_maker(
 def _chosen_encoder(section: Section) -> ChosenEncoder:
     component = section.component
     kinds = component.spec.observation_kinds if isinstance(component.spec, EncoderSpec) else ()
-    title = f"{component.title} of {component.origin.label}"
+    title = component.full_title
     return ChosenEncoder(title, component.load_factory(), section.config, kinds)
 
 

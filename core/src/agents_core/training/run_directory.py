@@ -121,10 +121,11 @@ class RunDirectory:
                 earlier["status"] = "failed"
             self._before = record
             write_record(self.path, {**record, **facts, "earlier": [*record["earlier"], earlier]})
-        except BaseException as error:
+        except OSError as error:
             self.close()
-            if isinstance(error, OSError):
-                raise UserError(f"{self.path}: this run cannot be continued: {error.strerror or error}") from None
+            raise UserError(f"{self.path}: this run cannot be continued: {error.strerror or error}") from error
+        except BaseException:
+            self.close()
             raise
 
     def begin(self) -> None:

@@ -55,4 +55,4 @@ class BCConfig(TrainerConfig):
     def conflicts(self, others: BehaviorOptions) -> Iterator[Conflict]:
         for name in sorted(others.reward_signals.keys() - {"extrinsic"}):
             message = "it would have no effect, for the trainer learns without rewards; remove it, or choose another "
-            yield Conflict(f"reward_signals.{name}", f"{message}trainer with `behavioral_cloning`")
+            yield Conflict(("reward_signals", name), f"{message}trainer with `behavioral_cloning`")

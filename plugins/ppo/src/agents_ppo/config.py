@@ -58,4 +58,4 @@ class PPOConfig(TrainerConfig):
 
     def conflicts(self, others: BehaviorOptions) -> Iterator[Conflict]:
         if others.network.memory is not None:
-            yield from others.network.memory.conflicts(batch_size=self.batch_size, buffer_size=self.buffer_size)
+            yield from others.network.memory.misfits(self.batch_size)

@@ -54,7 +54,10 @@ class SACConfig(TrainerConfig):
         description="Entropy of a discrete branch that its temperature steers to, as a part of the largest possible.",
     )
     n_step: int = Field(
-        default=1, ge=1, le=100, description="Rewards that are summed before the target networks value what follows."
+        default=1,
+        ge=1,
+        le=100,
+        description="Rewards that are summed before the target networks value what follows; 1 with memory.",
     )
     reward_signal_steps_per_update: float | None = Field(
         default=None,
@@ -73,17 +76,17 @@ class SACConfig(TrainerConfig):
         network, buffer = others.network, others.buffer
         if network.shared:
             message = "found true; actor and critics of SAC learn at different paces and share no body; expected false"
-            yield Conflict("network.shared", message)
+            yield Conflict(("network", "shared"), message)
         if network.memory is not None:
-            yield from network.memory.conflicts(batch_size=self.batch_size)
+            yield from network.memory.misfits(self.batch_size)
             if self.n_step > 1:
                 message = (
                     f"found {self.n_step}; with network.memory sequences are learned from step by step; expected 1"
                 )
-                yield Conflict("trainer.n_step", message)
+                yield Conflict(("trainer", "n_step"), message)
         if isinstance(buffer, ReplayConfig) and buffer.buffer_size < self.batch_size:
             yield Conflict(
-                "trainer.buffer.buffer_size",
+                ("trainer", "buffer", "buffer_size"),
                 f"found {buffer.buffer_size}, fewer than a minibatch has (trainer.batch_size {self.batch_size}); "
                 f"expected {self.batch_size} or more",
             )
