@@ -132,21 +132,29 @@ def is_removed(node: Node) -> bool:
     return isinstance(node, Scalar) and node.removes
 
 
-def nearest_position(table: Table, keys: Sequence[str], position: Position) -> Position:
-    """Where the value under these keys was written, or the innermost section that it would be in.
+def child(node: Node | None, step: str | int) -> Node | None:
+    """What is under a key of a table or at an index of a list; None where there is nothing."""
+    if isinstance(node, Table) and isinstance(step, str):
+        return node.values.get(step)
+    if isinstance(node, Items) and str(step).isdecimal() and int(step) < len(node.nodes):
+        return node.nodes[int(step)]
+    return None
+
+
+def nearest_position(node: Node, steps: Sequence[str], position: Position) -> Position:
+    """Where the value under these keys and indices was written, or the innermost section that it would be in.
 
     Args:
-        table: Where the keys start.
-        keys: One inside the other.
-        position: Of the table's own key.
+        node: Where the steps start.
+        steps: One inside the other.
+        position: Of the key of `node`.
     """
-    for key in keys:
-        node = table.values.get(key)
-        if node is None or is_removed(node):
+    for step in steps:
+        inner = child(node, step)
+        if inner is None or is_removed(inner):
             break
-        if not isinstance(node, Table):
-            return node.position
-        table, position = node, table.keys[key]
+        position = node.keys[step] if isinstance(node, Table) and isinstance(inner, Table) else inner.position
+        node = inner
     return position
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema
 
 from agents_core.config.allowed import Schema, at_path, branches, in_words, known_keys
-from agents_core.config.document import Items, Node, Position, Scalar, Table
+from agents_core.config.document import Items, Node, Position, Scalar, Table, child
 from agents_core.config.errors import KeyPath, Mistake
 
 _LONGEST_VALUE = 200
@@ -103,21 +103,13 @@ def _steps(table: Table, location: tuple[int | str, ...], *, is_missing: bool) -
     steps: list[str | int] = []
     node: Node | None = table
     for step in location:
-        child = _child(node, step)
-        if child is not None:
+        inner = child(node, step)
+        if inner is not None:
             steps.append(step)
-            node = child
+            node = inner
     if is_missing and steps[-1:] != [location[-1]]:
         steps.append(location[-1])
     return tuple(steps)
-
-
-def _child(node: Node | None, step: str | int) -> Node | None:
-    if isinstance(node, Table) and isinstance(step, str):
-        return node.values.get(step)
-    if isinstance(node, Items) and isinstance(step, int) and step < len(node.nodes):
-        return node.nodes[step]
-    return None
 
 
 def _mistake(
@@ -160,7 +152,7 @@ def _own_words(details: dict[str, Any]) -> str | None:
 def _follow(table: Table, steps: tuple[str | int, ...]) -> Node | None:
     node: Node | None = table
     for step in steps:
-        node = _child(node, step)
+        node = child(node, step)
     return node
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from agents_core.config.coercion import fields_by_key, read_model
-from agents_core.config.document import Items, Node, Position, Scalar, Table, is_removed
+from agents_core.config.document import Position, Scalar, Table, is_removed, nearest_position
 from agents_core.config.errors import KeyPath, Mistake
 from agents_core.config.experiment import Section
 from agents_core.config.messages import Place, found, translate
@@ -140,17 +140,6 @@ class SectionReader:
 
         for keys, file in data_files(config):
             if not file.exists():
-                node = _follow(table, keys)
-                position = place.position if node is None else node.position
+                position = nearest_position(table, keys, place.position)
                 message = f"no such file or folder: {file} ({place.owner})"
                 self.missing_files.setdefault(file, Mistake(position, (*place.path, *keys), message))
-
-
-def _follow(table: Table, keys: KeyPath) -> Node | None:
-    node: Node | None = table
-    for key in keys:
-        if isinstance(node, Items):
-            node = node.nodes[int(key)]
-        else:
-            node = node.values.get(key) if isinstance(node, Table) else None
-    return node

@@ -45,7 +45,7 @@ class Sampler(ABC):
         self._networks = networks
         self._rewards = rewards
         self._generator = generator
-        self.fewest_rows = rows
+        self._rows = self.fewest_rows = rows
 
     @abstractmethod
     def sample(self, buffer: Buffer, strengths: Mapping[str, float]) -> Sample:
@@ -61,7 +61,7 @@ class RowSampler(Sampler):
     """Single transitions."""
 
     def sample(self, buffer: Buffer, strengths: Mapping[str, float]) -> Sample:
-        batch = buffer.sample(self.fewest_rows, self._generator)
+        batch = buffer.sample(self._rows, self._generator)
         rewards, stats = self._rewards.evaluate(batch, strengths)
         return Sample(self._rewards.one_step(batch, rewards), batch, RowViews(self._networks, batch), stats)
 
@@ -76,7 +76,7 @@ class StepsSampler(Sampler):
         self._length = length
 
     def sample(self, buffer: Buffer, strengths: Mapping[str, float]) -> Sample:
-        pieces = buffer.sample_sequences(self.fewest_rows, self._length, self._generator)
+        pieces = buffer.sample_sequences(self._rows, self._length, self._generator)
         rewards, stats = self._rewards.evaluate(pieces, strengths)
         minibatch = self._rewards.several_steps(pieces, rewards, self._length)
         first = pieces.take(torch.arange(0, len(pieces), self._length, device=rewards.device))
@@ -96,7 +96,7 @@ class SequenceSampler(Sampler):
         burn_in: int,
     ) -> None:
         super().__init__(networks, rewards, rows, generator)
-        self._count = max(1, round(rows / length))
+        self._count = round(rows / length)
         self._length = burn_in + length
         self._burn_in = burn_in
 

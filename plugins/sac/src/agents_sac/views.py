@@ -62,9 +62,8 @@ class SequenceViews(Views):
     """Of networks with memory, over sequences that are run through in the order of time.
 
     A sequence starts from the actor's state as it was when acting; the critics, which do not run then, learn to make
-    their own of it. Rows of a burn-in bring both up to date and are not among the n rows, unless the episode
-    starts there. What was seen after the last row of a
-    sequence follows it as one row more.
+    their own of it. Rows of a burn-in bring both up to date and are not among the n rows, unless the episode starts
+    there. What was seen after the last row of a sequence follows it as one row more.
 
     Args:
         networks: With memory.
