@@ -24,9 +24,8 @@ def value_of(run: Path, observation: np.ndarray) -> float:
     store = CheckpointStore(run / "checkpoints")
     (name,) = store.behaviors()
     checkpoint = store.load(name, "last")
-    trainer = make_trainer(
-        experiment, name, experiment.behavior(name), spec_from_tree(checkpoint.state["spec"]), Timers()
-    )
+    spec = spec_from_tree(checkpoint.state["spec"])
+    trainer = make_trainer(experiment, name, experiment.behavior(name), spec, Timers(), registry)
     trainer.load_policy_state(checkpoint.policy)
     trainer.load_state_dict(checkpoint.trainer)
     return float(trainer.policy.network.value((torch.from_numpy(observation),)).item())  # type: ignore[attr-defined]

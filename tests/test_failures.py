@@ -95,7 +95,7 @@ def test_a_buffer_smaller_than_a_minibatch_is_refused_before_the_start(tmp_path:
     experiment = small()
     trainer = {"type": "sac", "batch_size": 64, "buffer": {"type": "replay", "buffer_size": 50}}
     experiment["behaviors"]["*"]["trainer"] = trainer
-    with pytest.raises(UserError, match="50 transitions, too few"):
+    with pytest.raises(UserError, match="found 50, fewer than a minibatch has"):
         agents_core.train(experiment, results=tmp_path, run_id="run")
     assert not (tmp_path / "run").exists()
 
