@@ -165,6 +165,7 @@ class Block:
     Attributes:
         places: Where each field lies.
         columns: Views by field name, [rows, *shape].
+        row_bytes: Memory of a row.
     """
 
     def __init__(self, fields: Mapping[str, Field], rows: int) -> None:
@@ -175,6 +176,7 @@ class Block:
             self.places.append(_Place(name, field, start))
             end = start * field.dtype.itemsize + field.size_bytes
         words = -(-end // 8)
+        self.row_bytes = words * 8
         self._array = _zeros(rows, words)
         self._tensor = torch.from_numpy(self._array)
         self.columns = {place.name: self._column(place) for place in self.places}
@@ -193,11 +195,6 @@ class Block:
     def take(self, rows: Int64s) -> Int64s:
         """Copies of long rows, which torch makes in parallel."""
         return self._tensor.index_select(0, torch.from_numpy(rows)).numpy()
-
-    @property
-    def row_bytes(self) -> int:
-        """Memory of a row."""
-        return self._array.shape[1] * 8
 
     def like(self, rows: int) -> Block:
         """Rows of their own, of the same fields in the same places; all 0."""

@@ -62,6 +62,7 @@ class FieldWriter:
                 [(field.given, field.column.dtype, (agents, *field.column.shape[1:])) for field in self._together]
             )
             self._staged_bytes = self._staged_dtype.itemsize
+            self._shapes_apart = [(field.given, (agents, *field.column.shape[1:])) for field in self._apart]
             ahead = {field.name for field in self._together if field.is_ahead}
             self._by_time = {
                 name: _by_time(column[agents:] if name in ahead else column, agents)
@@ -111,12 +112,12 @@ class FieldWriter:
         self._staged.seek(0)
 
     def _write_apart(self, fields: Mapping[str, Array], first: int) -> bool:
-        agents = self._agents
-        if any(fields[given].shape != (agents, *column.shape[1:]) for given, _, _, column in self._apart):
-            return False
+        for given, shape in self._shapes_apart:
+            if fields[given].shape != shape:
+                return False
         for given, _, is_ahead, column in self._apart:
-            start = first + agents * is_ahead
-            column[start : start + agents] = fields[given]
+            start = first + self._agents * is_ahead
+            column[start : start + self._agents] = fields[given]
         return True
 
 
