@@ -12,6 +12,8 @@ from agents_core.columns import Columns
 from agents_core.contracts.buffer import Buffer
 from agents_core.contracts.demonstration import Demonstration, DemonstrationError
 from agents_core.demonstrations import store_demonstration
+from agents_core.errors import UserError
+from agents_core.replay import free_memory
 from agents_core.replay.config import PrioritizedReplayConfig
 from agents_core.replay.demonstrated import NOT_OWN, make_prioritized, make_replay, transitions_of
 from agents_core.testing.demonstrations import random_demonstration
@@ -153,3 +155,12 @@ def test_demonstrations_of_another_spec_are_refused(tmp_path: Path) -> None:
     store_demonstration(path, random_demonstration())
     with pytest.raises(DemonstrationError, match="another behavior spec"):
         make_replay(make_context(SMALL_SPEC, buffer_size=10, demo_path=path))
+
+
+def test_demonstrations_that_do_not_fit_into_memory_are_told_by_their_own_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = iter([10**12, 1])
+    monkeypatch.setattr(free_memory, "free_memory", lambda: next(free))
+    with pytest.raises(UserError, match=r"trainer\.buffer\.demo_path: \d+ transitions do not fit into memory"):
+        mixed(tmp_path)
