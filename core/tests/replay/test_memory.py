@@ -38,7 +38,10 @@ def test_memory_that_the_system_does_not_give_is_an_error_of_the_option(monkeypa
         raise MemoryError
 
     monkeypatch.setattr("agents_core.replay.buffer.SteadyRows", refuse)
-    with pytest.raises(UserError, match=r"buffer_size: 400 transitions need 8\.5 MB .* the system does not give it"):
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 7_000_000)
+    fits = 400 * 7_000_000 // most_bytes(400, usual_fields(IMAGES, 0).values())
+    message = rf"buffer_size: 400 transitions need 8\.5 MB .* the system does not give it; about {fits} would fit"
+    with pytest.raises(UserError, match=message):
         make_buffer(400, IMAGES)
 
 

@@ -10,7 +10,7 @@ import click
 
 from agents_core.cli.plugin_document import core_requirement, read_configuration
 from agents_core.cli.tables import print_table
-from agents_core.plugin import Kind
+from agents_core.plugin import Kind, TrainerSpec
 from agents_core.registry import Component, PluginRecord
 from agents_core.registry.config_fields import ConfigField
 
@@ -69,6 +69,9 @@ def _print_component(component: Component) -> None:
     click.echo(f"  {'factory':<12}{component.spec.factory}")
     if component.spec.tags:
         click.echo(f"  {'tags':<12}{', '.join(component.spec.tags)}")
+    if isinstance(component.spec, TrainerSpec) and component.spec.buffer is not None:
+        default = component.spec.buffer
+        click.echo(f"  {'buffer':<12}a section of the trainer's, {default} by default: agents plugins show {default}")
     configuration = read_configuration(component)
     if configuration["problem"] is not None:
         click.echo(f"  {'problem':<12}{configuration['problem']}")

@@ -12,7 +12,7 @@ import torch
 from agents_core.columns import Array, Batch, Columns
 from agents_core.contracts.buffer import Buffer, BufferContext
 from agents_core.replay.config import ReplayConfig
-from agents_core.replay.free_memory import check_memory, too_large
+from agents_core.replay.free_memory import check_memory, not_given
 from agents_core.replay.layout import usual_fields
 from agents_core.replay.linked_rows import least_bytes, most_bytes
 from agents_core.replay.saved_rows import check_piece, export_rows, find_predecessors, import_rows, shifted, trimmed
@@ -48,7 +48,7 @@ class ReplayBuffer(Buffer):
         try:
             self._rows = SteadyRows(capacity, fields)
         except MemoryError:  # The system promises no array that all of its memory could not hold.
-            raise too_large(context.behavior, capacity, most) from None
+            raise not_given(context.behavior, capacity, most) from None
         self._shift = 0  # What to add to the numbers of `_rows`.
         self._predecessors: tuple[int, Int64s] | None = None  # While a save goes on; as of how many transitions.
 

@@ -93,7 +93,14 @@ def check_memory(behavior: str, buffer_size: int, bytes_of: Callable[[int], int]
     )
 
 
-def too_large(behavior: str, buffer_size: int, needed: int, why: str = "the system does not give it") -> UserError:
+def not_given(behavior: str, buffer_size: int, most: int) -> UserError:
+    """A complaint about a buffer whose most bytes the system does not promise, although they might not be needed."""
+    free = free_memory()
+    fits = "" if free is None else f"; about {buffer_size * free // most} would fit"
+    return too_large(behavior, buffer_size, most, f"the system does not give it{fits}")
+
+
+def too_large(behavior: str, buffer_size: int, needed: int, why: str) -> UserError:
     """A complaint about a buffer that needs so many bytes."""
     return UserError(
         f"behaviors.{behavior}.trainer.buffer.buffer_size: {buffer_size} transitions need {written_bytes(needed)} "
