@@ -16,7 +16,6 @@ behaviors:
     trainer: TRAINER
     reward_signals: SIGNALS
 """
-ENOUGH = "{buffer_size: 200}"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from agents_core.errors import UserError
 
 
-def experiment(max_steps: int, sequence_length: int = 8) -> dict[str, Any]:
+def experiment(max_steps: int) -> dict[str, Any]:
     """A small experiment with agents that come, go and act at different times."""
     return {
         "plugins": ["agents_core.testing.plugin"],
@@ -20,7 +20,7 @@ def experiment(max_steps: int, sequence_length: int = 8) -> dict[str, Any]:
             "*": {
                 "max_steps": max_steps,
                 "time_horizon": 16,
-                "network": {"hidden_units": 16, "memory": {"size": 8, "sequence_length": sequence_length}},
+                "network": {"hidden_units": 16, "memory": {"size": 8, "sequence_length": 8}},
                 "trainer": {"type": "ppo", "batch_size": 64, "buffer_size": 128},
             }
         },

@@ -96,6 +96,14 @@ def test_list_shows_a_plugin_that_only_watches_and_one_that_adds_a_command(site:
     assert ["tune", "command", "tune", "agents-tune", "0.3", "ok", "Search."] in lines
 
 
+def test_show_says_which_buffer_a_trainer_samples_from(site: Path) -> None:
+    anything = "agents_core.options:NoOptions"
+    spec = f"name='sampler', summary='Samples', config='{anything}', factory='{anything}', buffer='replay'"
+    install_plugin(site, "agents-sampler", f"@hookimpl\ndef agents_trainers():\n    return [TrainerSpec({spec})]")
+    assert "replay by default: agents plugins show replay" in run("show", "sampler").stdout
+    assert "buffer  " not in run("show", "novelty").stdout
+
+
 @pytest.mark.parametrize("name", ["novelty", "novel", "agents-novel", "agents-novel:novelty"])
 def test_show_says_where_it_comes_from_and_how_to_configure_it(site: Path, name: str) -> None:
     result = run("show", name)

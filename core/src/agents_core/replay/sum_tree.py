@@ -21,7 +21,7 @@ class SumTree:
         BYTES: Memory that an index takes, for its weight and its part of the sums.
     """
 
-    BYTES = 9
+    BYTES = -(-8 * _WIDTH // (_WIDTH - 1))
 
     def __init__(self, size: int) -> None:
         sizes = [_rounded(size)]

@@ -102,20 +102,7 @@ def make_trainer(
     """
     device = choose_device(experiment)
     encoders = {name: _chosen_encoder(encoder) for name, encoder in section.encoders.items()}
-    signals: dict[str, RewardSignal] = {}
-    for name, signal in section.reward_signals.items():
-        context = RewardSignalContext(
-            name=name,
-            config=signal.config,
-            spec=spec,
-            device=device,
-            seed=named_seed(experiment.seed, "reward_signal", behavior, name),
-            max_steps=section.max_steps,
-            encoders=encoders,
-            acts_only=acts_only,
-            registry=registry,
-        )
-        signals[name] = signal.component.load_factory()(context)
+    signals = _make_signals(experiment.seed, behavior, section, spec, device, encoders, registry, acts_only=acts_only)
     trainer: Trainer = section.trainer.component.load_factory()(
         TrainerContext(
             behavior=behavior,
@@ -135,6 +122,34 @@ def make_trainer(
         )
     )
     return trainer
+
+
+def _make_signals(
+    seed: int,
+    behavior: str,
+    section: BehaviorSection,
+    spec: BehaviorSpec,
+    device: torch.device,
+    encoders: Mapping[str, ChosenEncoder],
+    registry: Registry,
+    *,
+    acts_only: bool,
+) -> dict[str, RewardSignal]:
+    signals: dict[str, RewardSignal] = {}
+    for name, signal in section.reward_signals.items():
+        context = RewardSignalContext(
+            name=name,
+            config=signal.config,
+            spec=spec,
+            device=device,
+            seed=named_seed(seed, "reward_signal", behavior, name),
+            max_steps=section.max_steps,
+            encoders=encoders,
+            acts_only=acts_only,
+            registry=registry,
+        )
+        signals[name] = signal.component.load_factory()(context)
+    return signals
 
 
 def _buffer_maker(
